@@ -1,0 +1,37 @@
+"""Bytes as reversible text: what is valid UTF-8 stays readable, everything else becomes ``\\xNN``.
+
+A backslash is doubled, so ``unescape(escape(data)) == data`` for every byte string. Tables, JSON and terminals hold this
+form; nothing is decoded with replacement characters, because two different files must never look the same.
+"""
+
+import re
+
+_ESCAPE = re.compile(r"\\(?:\\|x([0-9a-f]{2}))")
+
+
+def escape(data: bytes) -> str:
+    """``data`` as text: UTF-8 as it is, ``\\`` doubled, any other byte as ``\\xNN``, NUL as ``\\x00``."""
+    text = data.replace(b"\\", b"\\\\").decode("utf-8", "backslashreplace")
+    return text.replace("\0", "\\x00")
+
+
+def unescape(text: str) -> bytes:
+    """The inverse of :func:`escape`.
+
+    Raises:
+        ValueError: a backslash starts neither ``\\\\`` nor ``\\xNN``.
+    """
+    out: list[bytes] = []
+    end = 0
+    for match in _ESCAPE.finditer(text):
+        between = text[end : match.start()]
+        if "\\" in between:
+            break
+        out.append(between.encode("utf-8"))
+        out.append(bytes([int(match[1], 16)]) if match[1] else b"\\")
+        end = match.end()
+    rest = text[end:]
+    if "\\" in rest:
+        raise ValueError(f"not an escaped text: stray backslash in {rest[:40]!r}")
+    out.append(rest.encode("utf-8"))
+    return b"".join(out)

@@ -1,0 +1,84 @@
+"""Contracts and paths, as data: what the model is told, and how its reply travels."""
+
+from functools import cached_property
+from typing import Any, Literal
+
+from pydantic import Field
+
+from crosspath.types.base import Record, digest
+from crosspath.types.candidates import Shape
+
+
+class ToolSpec(Record):
+    """A tool that a contract offers, and how a call of it is carried out."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    """JSON schema of the arguments object."""
+    argument: str | None = None
+    """The argument that holds shell text; it travels through the path."""
+    path: str | None = None
+    """A path of its own instead of the candidate's; only for ``argument``."""
+    write: tuple[str, str] | None = None
+    """Names of the arguments that hold a relative path and the exact content of a file to write; no shell is involved."""
+
+
+class Contract(Record):
+    """What the model was told about how its reply travels, and the reply shape that it must have."""
+
+    name: str
+    version: str = "1"
+    shape: Shape = "text"
+    discloses: str = "raw"
+    """Name of the path that the text describes."""
+    reference: str
+    """Name of the contract of the same shape that discloses only the reference path; itself, for such a contract."""
+    field: str = "command"
+    """For the JSON shape: the field that holds the shell text."""
+    tools: tuple[ToolSpec, ...] = ()
+    text: str
+    """The system prompt."""
+
+    @cached_property
+    def digest(self) -> str:
+        return digest(self.model_dump(mode="json", exclude={"name", "version"}))
+
+
+class LayerSpec(Record):
+    """One layer of a chain, by its registered name."""
+
+    layer: str
+    options: dict[str, Any] = Field(default_factory=dict)
+
+
+class External(Record):
+    """A user's own harness as a program inside the sandbox."""
+
+    argv: tuple[str, ...]
+    bind: tuple[str, ...] = ()
+    """Absolute directories or files of the host, visible read-only at the same place."""
+    env: tuple[tuple[str, str], ...] = ()
+    code_digest: str = ""
+    """SHA-256 over what is bound (or the git tree); filled in when the path is resolved."""
+    dirty: bool | None = None
+    """Whether the git tree had uncommitted changes; None outside of git."""
+
+
+class PathSpec(Record):
+    """A path: a chain of layers or an external harness."""
+
+    name: str
+    version: str = "1"
+    summary: str = ""
+    source: str = ""
+    """Public source of a documented fault, where the path imitates one."""
+    layers: tuple[LayerSpec, ...] = ()
+    external: External | None = None
+    accepts: Literal["text", "json", "tools", "any"] = "text"
+    """``text``: shell text; a decoder for the contract's shape stands in front. ``json``/``tools``: only replies of that shape,
+    the decoder is part of the path. ``any``: the path reads the whole reply itself (external harnesses)."""
+
+    @cached_property
+    def digest(self) -> str:
+        return digest(self.model_dump(mode="json", exclude={"name", "summary", "source"}))

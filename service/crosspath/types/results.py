@@ -1,0 +1,186 @@
+"""Judgement: checks, scores, estimates, effects and the decomposition."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from crosspath.types.base import EscapedBytes, Record
+from crosspath.types.replays import ReplayKey
+from crosspath.types.replies import TrialKey
+
+Cause = Literal[
+    "undeliverable", "refusal", "truncated", "empty", "contract_error", "timeout", "resource_limit",
+    "shell_syntax", "tool_error", "runtime_error", "extra_files", "wrong_state",
+]  # fmt: skip
+Side = Literal["R", "N"]
+"""R: the reference (contract or path). N: the candidate's own."""
+Estimand = Literal["these_replies", "these_tasks", "task_population"]
+
+
+class CheckResult(Record):
+    """One expectation that one replay did not meet."""
+
+    expectation: str
+    cause: Cause
+    subject: EscapedBytes
+    """The path, ``observer:NAME`` or ``exit``."""
+    expected: str
+    actual: str
+
+
+class Score(Record):
+    """The verdict on one replay."""
+
+    key: ReplayKey
+    state_ok: bool
+    reported_ok: bool
+    passed: bool
+    """``state_ok``, and the exit status where the task sets one."""
+    cause: Cause | None
+    reason: str = ""
+    checks: tuple[CheckResult, ...] = ()
+
+    @property
+    def silent_wrong(self) -> bool:
+        return self.reported_ok and not self.state_ok
+
+
+class Estimate(Record):
+    """A number never travels without n, its interval and what it is an estimate of.
+
+    ``value``, ``low`` and ``high`` are shares (0..1) or differences of shares (-1..1); None where nothing could be estimated.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    """Trials (pairs, for a difference) that were scored."""
+    missing: int = 0
+    unstable: int = 0
+    worst: float | None = None
+    """The value if every missing and unstable trial had turned out badly."""
+    best: float | None = None
+    estimand: Estimand
+    method: str
+    p_value: float | None = None
+
+
+class CellRow(Record):
+    """One trial in one cell. ``passed`` None: a fault. Unstable rows are listed, excluded and bounded."""
+
+    task: str
+    family: str
+    tier: int | None = None
+    index: int = 0
+    passed: bool | None
+    silent_wrong: bool = False
+    cause: str | None = None
+    """A ``Cause``, or ``fault:TYPE``."""
+    unstable: bool = False
+
+
+class Cell(Record):
+    """All replays of one told x done combination of a candidate."""
+
+    told: Side
+    done: Side
+    contract: str
+    transport: str
+    planned: int
+    scored: int
+    passed: int
+    faults: int
+    unstable: int
+    rate: Estimate
+    silent_wrong: Estimate
+    causes: dict[str, int] = Field(default_factory=dict)
+    tiers: dict[str, tuple[int, int]] = Field(default_factory=dict)
+    """Tier -> passed, scored."""
+
+    @property
+    def name(self) -> str:
+        """``RR``, ``RN``, ``NR`` or ``NN``: told, then done."""
+        return self.told + self.done
+
+
+class Effect(Record):
+    """A paired contrast of two cells: ``minuend`` - ``subtrahend``."""
+
+    name: Literal["damage", "compensation", "matched_gap", "contract_effect"]
+    minuend: str
+    subtrahend: str
+    these: Estimate
+    """For exactly these replies (damage) or these tasks."""
+    population: Estimate
+    """For the population of task families; the default headline."""
+
+
+class Control(Record):
+    """Whether the instrument works."""
+
+    kind: Literal["encoded", "benign", "none"]
+    status: Literal["holds", "broken", "missing"]
+    """``missing``: nothing to compare (no reference replays, or only faults)."""
+    compared: int
+    differing: tuple[str, ...] = ()
+    """``task#index`` of stable differences."""
+    unstable: tuple[str, ...] = ()
+    reason: str = ""
+
+
+class Decomposition(Record):
+    """What one candidate's score mixes, taken apart."""
+
+    candidate: str
+    cells: tuple[Cell, ...]
+    not_applicable: dict[str, str] = Field(default_factory=dict)
+    """Cell name -> why it has no number."""
+    effects: tuple[Effect, ...]
+    control: Control
+
+    def cell(self, name: str) -> Cell | None:
+        return next((cell for cell in self.cells if cell.name == name), None)
+
+    def effect(self, name: str) -> Effect | None:
+        return next((effect for effect in self.effects if effect.name == name), None)
+
+
+class Spend(Record):
+    """What generation took, added up from attempt rows."""
+
+    requests: int = 0
+    requests_failed: int = 0
+    replies: int = 0
+    replies_reused: int = 0
+    """Replies of this evaluation that came from another one (replay, validate)."""
+    bought_again: int = 0
+    """Requests that were in flight when an earlier session was killed."""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    usage_unknown: int = 0
+    """Replies for which the server sent no usage."""
+    cost_usd: float | None = None
+    """None: unknown for at least one reply, see ``cost_known_usd``."""
+    cost_known_usd: float = 0.0
+    generation_s: float = 0.0
+    sessions: int = 1
+
+
+class Comparison(Record):
+    """Two candidates' matched cells, paired by task and trial index: ``b`` - ``a``."""
+
+    a: str
+    b: str
+    difference: Estimate
+    changed: tuple[tuple[str, str, str], ...]
+    """Configuration fields that differ: field, value in a, value in b."""
+
+
+class UnstableTrial(Record):
+    """A trial whose repeated replays on one path disagree."""
+
+    trial: TrialKey
+    path: str
+    passes: int
+    repeats: int
