@@ -39,6 +39,7 @@ class Score(Record):
     cause: Cause | None
     reason: str = ""
     checks: tuple[CheckResult, ...] = ()
+    validator: str = "exact"
 
     @property
     def silent_wrong(self) -> bool:
