@@ -35,6 +35,7 @@ class Request(Record):
     api_key_env: str | None = None
     input_usd_per_mtok: float | None = None
     output_usd_per_mtok: float | None = None
+    gpu_usd_per_hour: float | None = None
 
 
 class ToolCall(Record):

@@ -1,0 +1,206 @@
+"""From candidates to cells, requests and replays: what an evaluation will do, before anything is done.
+
+Only what the candidates and their controls need is planned. Two candidates that share a generation share its replies; two
+cells that share replies and path share replays.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+from crosspath.errors import ConfigError
+from crosspath.pipeline.requests import build_request
+from crosspath.transports import Path, assemble
+from crosspath.types import (
+    Candidate,
+    Contract,
+    Generation,
+    PathSpec,
+    PlannedCell,
+    Reference,
+    ReplayKey,
+    Request,
+    Side,
+    Task,
+    TrialKey,
+)
+
+_T = TypeVar("_T")
+
+BENIGN_REPEATS = 2
+"""How often the cells of an opaque path are replayed from the start: its control asks whether two replays agree."""
+
+
+@dataclass(frozen=True)
+class PlannedReplay:
+    """One path that the replies of a generation go through, ``repeats`` times."""
+
+    path: Path
+    encoded: bool = False
+    repeats: int = 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that will be asked and executed. Sequences are in a fixed order: candidates, then tasks, then trials."""
+
+    candidates: tuple[Candidate, ...]
+    reference: Reference
+    tasks: Mapping[str, Task]
+    contracts: Mapping[str, Contract]
+    path_specs: Mapping[str, PathSpec]
+    trials: int
+    cells: tuple[PlannedCell, ...]
+    not_applicable: Mapping[str, str]
+    paths: Mapping[str, Path]
+    """Path digest -> path."""
+    generations: Mapping[str, Generation] = field(default_factory=dict)
+
+    @cached_property
+    def requests(self) -> tuple[Request, ...]:
+        """One per trial, each complete with its key."""
+        return tuple(
+            build_request(generation, self.contracts[generation.contract], task, index)
+            for generation in self.generations.values()
+            for task in self.tasks.values()
+            for index in range(self.trials)
+        )
+
+    @cached_property
+    def replays(self) -> Mapping[str, tuple[PlannedReplay, ...]]:
+        """Generation digest -> the paths its replies go through."""
+        found: dict[str, dict[tuple[str, bool], PlannedReplay]] = {key: {} for key in self.generations}
+        for cell in self.cells:
+            path = self.paths[cell.path]
+            repeats = BENIGN_REPEATS if cell.done == "N" and not path.survivable else 1
+            found[cell.generation.digest][cell.path, cell.encoded] = PlannedReplay(path, cell.encoded, repeats)
+        return {key: tuple(planned.values()) for key, planned in found.items()}
+
+    def replay_keys(self, trial: TrialKey) -> Iterator[tuple[PlannedReplay, ReplayKey]]:
+        """Every replay that this trial's reply owes."""
+        for planned in self.replays[trial.generation]:
+            for repeat in range(planned.repeats):
+                key = ReplayKey(trial=trial, path=planned.path.digest, encoded=planned.encoded, repeat=repeat)
+                yield planned, key
+
+    @property
+    def replay_count(self) -> int:
+        """Replays planned from the start; unstable controls add more."""
+        per_generation = (sum(planned.repeats for planned in replays) for replays in self.replays.values())
+        return len(self.tasks) * self.trials * sum(per_generation)
+
+
+def make_plan(
+    candidates: Sequence[Candidate],
+    reference: Reference,
+    tasks: Sequence[Task],
+    contracts: Mapping[str, Contract],
+    path_specs: Mapping[str, PathSpec],
+    trials: int,
+) -> Plan:
+    """Plan the cells of each candidate and their controls.
+
+    Raises:
+        ConfigError: a contract or a path is not known, or no task is left.
+    """
+    if not tasks:
+        raise ConfigError("no task is left after the selection", field="tasks")
+    cells: list[PlannedCell] = []
+    not_applicable: dict[str, str] = {}
+    paths: dict[str, Path] = {}
+    for candidate in candidates:
+        planner = _CandidatePlanner(candidate, reference, contracts, path_specs)
+        cells += planner.cells()
+        not_applicable |= planner.not_applicable
+        paths |= {path.digest: path for path in planner.paths}
+    generations = {cell.generation.digest: cell.generation for cell in cells}
+    return Plan(
+        candidates=tuple(candidates),
+        reference=reference,
+        tasks={task.id: task for task in tasks},
+        contracts=contracts,
+        path_specs=path_specs,
+        trials=trials,
+        cells=tuple(cells),
+        not_applicable=not_applicable,
+        paths=paths,
+        generations=generations,
+    )
+
+
+class _CandidatePlanner:
+    """The cells of one candidate."""
+
+    def __init__(
+        self,
+        candidate: Candidate,
+        reference: Reference,
+        contracts: Mapping[str, Contract],
+        path_specs: Mapping[str, PathSpec],
+    ) -> None:
+        self.candidate = candidate
+        place = f"candidates.{candidate.name}"
+        self.contract = _known(contracts, candidate.generation.contract, f"{place}.contract")
+        self.told_reference = self._reference_contract(reference, contracts, place)
+        self.done = self._path(_known(path_specs, candidate.transport, f"{place}.transport"))
+        self.done_reference = self._path(_known(path_specs, reference.transport, "reference.transport"))
+        self.not_applicable: dict[str, str] = {}
+
+    def _reference_contract(self, reference: Reference, contracts: Mapping[str, Contract], place: str) -> Contract:
+        """The reference of the same reply shape: another shape has a reference cell of its own."""
+        asked = _known(contracts, reference.contract, "reference.contract")
+        if asked.shape == self.contract.shape:
+            return asked
+        return _known(contracts, self.contract.reference, f"{place}.contract ({self.contract.name}).reference")
+
+    def _path(self, spec: PathSpec) -> Path:
+        return assemble(spec, self.contract, self.candidate.harness)
+
+    @property
+    def paths(self) -> tuple[Path, Path]:
+        return self.done_reference, self.done
+
+    def cells(self) -> list[PlannedCell]:
+        """RR always; the others where contract or path differ from the reference; one control where the path differs."""
+        same_contract = self.contract.name == self.told_reference.name
+        same_path = self.done.digest == self.done_reference.digest
+        wanted: list[tuple[Side, Side]] = [("R", "R")]
+        wanted += [] if same_path else [("R", "N")]
+        wanted += [] if same_contract else [("N", "R")]
+        wanted += [] if same_contract or same_path else [("N", "N")]
+        cells = [cell for told, done in wanted if (cell := self._cell(told, done))]
+        if not same_path and self.done.survivable and (control := self._cell("R", "N", control=True)):
+            cells.append(control)
+        return cells
+
+    def _cell(self, told: Side, done: Side, *, control: bool = False) -> PlannedCell | None:
+        contract = self.told_reference if told == "R" else self.contract
+        path = self.done_reference if done == "R" else self.done
+        if reason := path.fits:
+            self.not_applicable[f"{self.candidate.name}/{told}{done}"] = reason
+            return None
+        return PlannedCell(
+            candidate=self.candidate.name,
+            told=told,
+            done=done,
+            generation=self.candidate.generation.model_copy(update={"contract": contract.name}),
+            contract=contract.name,
+            transport=path.name,
+            path=path.digest,
+            encoded=control,
+            control=control,
+            validator=self.candidate.validator,
+        )
+
+
+def matched_cell(cells: Sequence[PlannedCell], candidate: str) -> PlannedCell:
+    """The cell that is the candidate as deployed: its own contract, its own path."""
+    own = [cell for cell in cells if cell.candidate == candidate and not cell.control]
+    return max(own, key=lambda cell: (cell.told == "N", cell.done == "N"))
+
+
+def _known(table: Mapping[str, _T], name: str, place: str) -> _T:
+    if name not in table:
+        raise ConfigError(f"{name!r} is not known; known: {', '.join(sorted(table))}", field=place)
+    return table[name]

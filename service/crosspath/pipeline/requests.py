@@ -1,0 +1,68 @@
+"""Our own canonical request, and the key that a reply is stored under.
+
+The key is computed before anything is sent, from the rendered bytes and every parameter, the unset ones included, so that no
+two requests that could be answered differently share a reply. It holds the trial index: repeats never collapse.
+"""
+
+from typing import Any
+
+from crosspath.types import Contract, Generation, Request, Task, ToolSpec, TrialKey, digest
+
+KEY_VERSION = 1
+
+
+def build_request(generation: Generation, contract: Contract, task: Task, index: int) -> Request:
+    """The request of one trial."""
+    model, point = generation.model, generation.operating_point
+    params: dict[str, Any] = {
+        "temperature": point.temperature,
+        "top_p": point.top_p,
+        "max_tokens": point.max_tokens,
+        "seed": point.seed,
+        "reasoning_effort": point.effort,
+        "stop": list(point.stop) if point.stop is not None else None,
+        "tool_choice": point.tool_choice,
+        "parallel_tool_calls": point.parallel_tool_calls,
+        **model.params,
+    }
+    messages = _messages(contract, task)
+    tools = tuple(_tool(tool) for tool in contract.tools if generation.tools is None or tool.name in generation.tools)
+    prices = model.prices
+    key = digest(
+        {
+            "version": KEY_VERSION,
+            "endpoint": model.api_base,
+            "model": model.name,
+            "messages": list(messages),
+            "tools": list(tools),
+            "params": params,
+            "index": index,
+        }
+    )
+    return Request(
+        key=key,
+        trial=TrialKey(generation=generation.digest, task=task.id, index=index),
+        contract=contract.name,
+        endpoint=model.api_base,
+        model=model.name,
+        messages=messages,
+        tools=tools,
+        params=params,
+        timeout_s=point.timeout_s,
+        api_key_env=model.api_key_env,
+        input_usd_per_mtok=prices.input_usd_per_mtok if prices else None,
+        output_usd_per_mtok=prices.output_usd_per_mtok if prices else None,
+        gpu_usd_per_hour=prices.gpu_usd_per_hour if prices else None,
+    )
+
+
+def _messages(contract: Contract, task: Task) -> tuple[dict[str, Any], ...]:
+    system = {"role": "system", "content": contract.text}
+    own = [message.model_dump(mode="json") for message in task.messages]
+    asked = [{"role": "user", "content": task.instruction}] if task.instruction else []
+    return (system, *own, *asked)
+
+
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": function}
