@@ -1,0 +1,102 @@
+"""Replies that need no endpoint: the three baselines, and replies that were recorded elsewhere.
+
+They are handed to the model adapter as a table from request key to reply, so that they travel the same way as any provider's.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from crosspath.errors import ConfigError
+from crosspath.pipeline.plan import Plan
+from crosspath.transports import assemble, express
+from crosspath.types import Contract, RecordedReply, Reply, Request, Task
+
+BASELINES = ("oracle", "naive", "adaptive")
+
+
+def provider(model: str) -> str | None:
+    """``baseline`` or ``recorded`` for models that need no endpoint, else None."""
+    head = model.partition("/")[0]
+    return head if head in ("baseline", "recorded") else None
+
+
+def recorded_file(model: str) -> tuple[str, str | None]:
+    """File and model name within it, of ``recorded/FILE`` or ``recorded/FILE#MODEL``."""
+    file, _, name = model.removeprefix("recorded/").partition("#")
+    return file, name or None
+
+
+def answers(plan: Plan, recordings: Mapping[str, Sequence[RecordedReply]]) -> dict[str, Reply]:
+    """Request key -> reply, for every request of the plan that needs no endpoint and has an answer.
+
+    Args:
+        plan: the plan whose requests are answered.
+        recordings: model name (``recorded/FILE...``) -> the lines of its file.
+
+    Raises:
+        ConfigError: an unknown baseline, or a recording of several models without saying which.
+    """
+    found: dict[str, Reply] = {}
+    lookups = {name: _Recording(name, lines) for name, lines in recordings.items()}
+    for request in plan.requests:
+        kind = provider(request.model)
+        if kind == "baseline":
+            reply = _baseline(plan, request)
+        elif kind == "recorded":
+            reply = lookups[request.model].reply_for(request)
+        else:
+            continue
+        if reply is not None:
+            found[request.key] = reply
+    return found
+
+
+def _baseline(plan: Plan, request: Request) -> Reply | None:
+    name = request.model.partition("/")[2]
+    task, contract = plan.tasks[request.trial.task], plan.contracts[request.contract]
+    if name not in BASELINES:
+        raise ConfigError(f"{request.model!r} is not a baseline; known: {', '.join(f'baseline/{b}' for b in BASELINES)}")
+    command = task.naive if name == "naive" else task.oracle
+    if command is None:
+        return None
+    if name == "adaptive":
+        command = _encoded(plan, contract, task, command)
+    return None if command is None else express(contract, command)
+
+
+def _encoded(plan: Plan, contract: Contract, task: Task, command: str) -> str | None:
+    """The command as the disclosed path needs it; None where that path can't be survived."""
+    spec = plan.path_specs.get(contract.discloses)
+    if spec is None:
+        raise ConfigError(f"contract {contract.name!r} discloses the path {contract.discloses!r}, which is not known")
+    path = assemble(spec, contract, "none")
+    if not path.survivable:
+        return None
+    try:
+        return path.encode(command)
+    except ValueError:
+        return None
+
+
+class _Recording:
+    """One recorded file, by task, contract and trial."""
+
+    def __init__(self, model: str, lines: Sequence[RecordedReply]) -> None:
+        file, wanted = recorded_file(model)
+        names = sorted({line.model for line in lines})
+        if wanted is None and len(names) > 1:
+            raise ConfigError(
+                f"holds replies of several models; name one as recorded/{file}#MODEL: {', '.join(names)}", source=file
+            )
+        if wanted is not None and wanted not in names:
+            raise ConfigError(f"holds no reply of model {wanted!r}; it has: {', '.join(names)}", source=file)
+        self._replies = {
+            (line.task, line.contract, line.trial): line.reply for line in lines if wanted is None or line.model == wanted
+        }
+
+    def reply_for(self, request: Request) -> Reply | None:
+        return self._replies.get((request.trial.task, request.contract, request.trial.index))
+
+
+def unanswered(requests: Iterable[Request], table: Mapping[str, Reply]) -> Iterator[Request]:
+    """Requests to a baseline or recording that have no answer: they will be faults of type ``not_recorded``."""
+    return (request for request in requests if provider(request.model) and request.key not in table)

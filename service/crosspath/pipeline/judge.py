@@ -1,0 +1,263 @@
+"""Phase two: a pure function of the stored facts. It needs neither a model nor a sandbox.
+
+validate -> score -> rows of each cell -> control -> decomposition -> comparison.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from crosspath.analysis import CellInput, compare, decompose, judge_control, needs_repeats, spend
+from crosspath.pipeline.plan import matched_cell
+from crosspath.pipeline.warnings import warnings_of
+from crosspath.ports import Validator
+from crosspath.scoring import build_tables, score
+from crosspath.types import (
+    Candidate,
+    CellRow,
+    Comparison,
+    Control,
+    Decomposition,
+    Facts,
+    Judgement,
+    PlannedCell,
+    Replay,
+    ReplayKey,
+    Score,
+    Task,
+    Text,
+    Trial,
+    TrialKey,
+)
+
+MAX_PAIRWISE = 6
+"""Up to so many candidates, every pair is compared; beyond that, each with the first."""
+
+Passes = dict[tuple[str, int], tuple[bool | None, ...]]
+"""(task, trial index) -> passed, per repeat; None where a fault stands."""
+
+
+def score_replays(facts: Facts, validator: Validator, validators: Iterable[str] | None = None) -> tuple[Score, ...]:
+    """A score for each replay that was executed, by each validator that a cell asks for.
+
+    Raises:
+        ConfigError: a suite is not acceptable.
+        ValidatorError: a suite could not be carried out.
+    """
+    tasks = {task.id: task for task in facts.tasks}
+    suites = {suite.name: suite for suite in facts.suites}
+    scores: list[Score] = []
+    for name in sorted(set(validators) if validators is not None else {cell.validator for cell in facts.cells}):
+        wanted = {(cell.path, cell.generation.digest) for cell in facts.cells if cell.validator == name}
+        replays = [r for r in facts.replays if r.execution and (r.key.path, r.key.trial.generation) in wanted]
+        scores += _score_with(suites[name], replays, tasks, validator)
+    return tuple(scores)
+
+
+def _score_with(suite: Text, replays: Sequence[Replay], tasks: Mapping[str, Task], validator: Validator) -> list[Score]:
+    if not replays:
+        return []
+    checks = validator.validate(suite, build_tables(tasks, replays))
+    return [
+        score(replay, tasks[replay.key.trial.task], checks[row]).model_copy(update={"validator": suite.name})
+        for row, replay in enumerate(replays)
+    ]
+
+
+def judge(facts: Facts, validator: Validator) -> Judgement:
+    """Everything that follows from the facts.
+
+    Raises:
+        ConfigError: a suite is not acceptable.
+        ValidatorError: a suite could not be carried out.
+    """
+    scores = score_replays(facts, validator)
+    index = FactIndex(facts, scores)
+    decompositions = tuple(index.decomposition(candidate) for candidate in facts.lock.candidates)
+    return Judgement(
+        scores=scores,
+        decompositions=decompositions,
+        comparisons=index.comparisons(),
+        spend=spend(
+            facts.attempts,
+            facts.trials,
+            sessions=len(facts.sessions),
+            bought_again=facts.bought_again,
+            derived=facts.head.derived_from is not None,
+        ),
+        warnings=warnings_of(facts, decompositions),
+    )
+
+
+@dataclass(frozen=True)
+class FactIndex:
+    """Facts and scores, looked up by cell."""
+
+    facts: Facts
+    scores: Sequence[Score]
+
+    @cached_property
+    def _scores(self) -> dict[tuple[str, ReplayKey], Score]:
+        return {(score.validator, score.key): score for score in self.scores}
+
+    @cached_property
+    def _trials(self) -> dict[TrialKey, Trial]:
+        return {trial.key: trial for trial in self.facts.trials}
+
+    @cached_property
+    def _replays(self) -> dict[ReplayKey, Replay]:
+        return {replay.key: replay for replay in self.facts.replays}
+
+    @cached_property
+    def _repeats(self) -> dict[tuple[TrialKey, str, bool], int]:
+        """How many repeats there are of each replay."""
+        found: dict[tuple[TrialKey, str, bool], int] = defaultdict(int)
+        for key in self._replays:
+            found[key.trial, key.path, key.encoded] = max(found[key.trial, key.path, key.encoded], key.repeat + 1)
+        return found
+
+    def _keys(self, cell: PlannedCell) -> Iterable[tuple[Task, int, TrialKey]]:
+        for task in self.facts.tasks:
+            for index in range(self.facts.lock.trials):
+                yield task, index, TrialKey(generation=cell.generation.digest, task=task.id, index=index)
+
+    def _passed(self, cell: PlannedCell, trial: TrialKey, repeat: int) -> bool | None:
+        key = ReplayKey(trial=trial, path=cell.path, encoded=cell.encoded, repeat=repeat)
+        found = self._scores.get((cell.validator, key))
+        return None if found is None else found.passed
+
+    def passes(self, cell: PlannedCell, *, tier: int | None = None) -> Passes:
+        """Passed per repeat, for all tasks or those of one tier."""
+        return {
+            (task.id, index): tuple(
+                self._passed(cell, key, repeat) for repeat in range(max(1, self._repeats[key, cell.path, cell.encoded]))
+            )
+            for task, index, key in self._keys(cell)
+            if tier is None or task.tier == tier
+        }
+
+    def rows(self, cell: PlannedCell, unstable: Iterable[tuple[str, int]] = ()) -> tuple[CellRow, ...]:
+        """One row per planned trial of a cell; a trial without a score is a row without a verdict."""
+        shaky = set(unstable)
+        return tuple(self._row(cell, task, index, key, (task.id, index) in shaky) for task, index, key in self._keys(cell))
+
+    def _row(self, cell: PlannedCell, task: Task, index: int, trial: TrialKey, unstable: bool) -> CellRow:
+        key = ReplayKey(trial=trial, path=cell.path, encoded=cell.encoded)
+        found = self._scores.get((cell.validator, key))
+        return CellRow(
+            task=task.id,
+            family=task.family,
+            tier=task.tier,
+            index=index,
+            passed=None if found is None else found.passed,
+            silent_wrong=found is not None and found.silent_wrong,
+            cause=self._fault(trial, key) if found is None else found.cause,
+            unstable=unstable,
+        )
+
+    def _fault(self, trial: TrialKey, key: ReplayKey) -> str:
+        known, replay = self._trials.get(trial), self._replays.get(key)
+        fault = (known.fault if known else None) or (replay.fault if replay else None)
+        return f"fault:{fault.type if fault else 'not_done'}"
+
+    # -- one candidate -------------------------------------------------------------------------------------------------
+
+    def cells_of(self, candidate: str) -> dict[str, PlannedCell]:
+        """``RR``, ``RN``, ``NR``, ``NN`` and ``control``, those that are planned."""
+        return {"control" if c.control else c.name: c for c in self.facts.cells if c.candidate == candidate}
+
+    def decomposition(self, candidate: Candidate) -> Decomposition:
+        """The candidate's score, taken apart."""
+        cells = self.cells_of(candidate.name)
+        control, unstable = self.control(cells)
+        inputs = [
+            CellInput(
+                told=cell.told,
+                done=cell.done,
+                contract=cell.contract,
+                transport=cell.transport,
+                rows=self.rows(cell, unstable.get(cell.generation.digest, ())),
+            )
+            for name, cell in cells.items()
+            if name != "control"
+        ]
+        prefix = f"{candidate.name}/"
+        missing = {k.removeprefix(prefix): v for k, v in self.facts.not_applicable.items() if k.startswith(prefix)}
+        return decompose(candidate.name, inputs, control, missing)
+
+    def control_sides(self, cells: Mapping[str, PlannedCell]) -> tuple[str, Passes, Passes] | None:
+        """Kind of control, reference passes and control passes; None where the candidate's path is the reference."""
+        reference = cells.get("RR")
+        if "control" in cells and reference:
+            return "encoded", self.passes(reference), self.passes(cells["control"])
+        if "RN" in cells and reference:
+            return "benign", self.passes(reference, tier=0), self.passes(cells["RN"], tier=0)
+        return None
+
+    def control(self, cells: Mapping[str, PlannedCell]) -> tuple[Control, dict[str, set[tuple[str, int]]]]:
+        """The control's verdict, and per generation the trials that are unstable on some path of this candidate."""
+        sides = self.control_sides(cells)
+        unstable: dict[str, set[tuple[str, int]]] = defaultdict(set)
+        for cell in cells.values():
+            unstable[cell.generation.digest] |= _disagreeing(self.passes(cell))
+        if sides is None:
+            return Control(kind="none", status="holds", compared=0, reason="the path is the reference"), unstable
+        kind, reference, control = sides
+        return judge_control(kind, reference, control), unstable
+
+    def repeats_owed(self) -> dict[TrialKey, set[tuple[str, bool]]]:
+        """Trial -> (path, encoded) of both sides of every control that differs and was not repeated yet."""
+        owed: dict[TrialKey, set[tuple[str, bool]]] = defaultdict(set)
+        for candidate in self.facts.lock.candidates:
+            cells = self.cells_of(candidate.name)
+            sides = self.control_sides(cells)
+            if sides is None:
+                continue
+            pair = (cells["RR"], cells["control" if sides[0] == "encoded" else "RN"])
+            for task, index in needs_repeats(sides[1], sides[2]):
+                for cell in pair:
+                    key = TrialKey(generation=cell.generation.digest, task=task, index=index)
+                    owed[key].add((cell.path, cell.encoded))
+        return owed
+
+    # -- several candidates --------------------------------------------------------------------------------------------
+
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """Matched cells of two candidates, side by side."""
+        names = [candidate.name for candidate in self.facts.lock.candidates]
+        firsts = names if len(names) <= MAX_PAIRWISE else names[:1]
+        pairs = [(a, b) for i, a in enumerate(firsts) for b in names[i + 1 :]]
+        return tuple(self.comparison(a, b) for a, b in pairs)
+
+    def comparison(self, a: str, b: str) -> Comparison:
+        """``b`` - ``a``, as deployed."""
+        by_name = {candidate.name: candidate for candidate in self.facts.lock.candidates}
+        rows = []
+        for name in (a, b):
+            cell = matched_cell(self.facts.cells, name)
+            _, unstable = self.control(self.cells_of(name))
+            rows.append(self.rows(cell, unstable.get(cell.generation.digest, ())))
+        return compare(a, b, rows[0], rows[1], changed_fields(by_name[a], by_name[b]))
+
+
+def _disagreeing(passes: Passes) -> set[tuple[str, int]]:
+    return {key for key, seen in passes.items() if len({value for value in seen if value is not None}) > 1}
+
+
+def flatten(value: object, prefix: str = "") -> dict[str, str]:
+    """Nested mappings as dotted keys; leaves as text, ``unset`` for None."""
+    if isinstance(value, Mapping):
+        parts = [flatten(inner, f"{prefix}.{key}" if prefix else str(key)) for key, inner in value.items()]
+        return {key: text for part in parts for key, text in part.items()}
+    return {prefix: "unset" if value is None else str(value)}
+
+
+def changed_fields(a: Candidate, b: Candidate) -> tuple[tuple[str, str, str], ...]:
+    """Configuration fields in which two candidates differ."""
+    left, right = (flatten(c.model_dump(mode="json", exclude={"name"})) for c in (a, b))
+    return tuple(
+        (key, left.get(key, "unset"), right.get(key, "unset"))
+        for key in sorted(left.keys() | right.keys())
+        if left.get(key, "unset") != right.get(key, "unset")
+    )

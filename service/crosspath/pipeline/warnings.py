@@ -1,0 +1,65 @@
+"""Sentences that a reader of a result must not miss, each following from the facts."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from crosspath.types import Decomposition, Facts
+
+
+def warnings_of(facts: Facts, decompositions: Sequence[Decomposition]) -> tuple[str, ...]:
+    """All warnings, the gravest first."""
+    return (
+        *_controls(decompositions),
+        *_faults(facts),
+        *_served_models(facts),
+        *_limits(facts),
+        *_fidelity(facts),
+    )
+
+
+def _controls(decompositions: Sequence[Decomposition]) -> Iterator[str]:
+    for decomposition in decompositions:
+        if decomposition.control.status != "holds":
+            yield (
+                f"{decomposition.candidate}: the control is {decomposition.control.status}"
+                f" ({decomposition.control.reason or 'no reason given'}); its effects are not to be used."
+            )
+
+
+def _faults(facts: Facts) -> Iterator[str]:
+    of_trials = Counter(trial.fault.type for trial in facts.trials if trial.fault)
+    of_replays = Counter(replay.fault.type for replay in facts.replays if replay.fault)
+    for what, counts in (("trials have no reply", of_trials), ("replays have no facts", of_replays)):
+        if counts:
+            kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(counts.items()))
+            yield f"{counts.total()} {what} ({kinds}): they are missing, not wrong."
+
+
+def _served_models(facts: Facts) -> Iterator[str]:
+    for asked, served in sorted(facts.lock.served_models.items()):
+        if len(served) > 1:
+            yield f"{asked}: the endpoint answered as several models ({', '.join(served)}); its replies are mixed."
+        elif served and not _same_model(asked, served[0]):
+            yield f"{asked}: the endpoint answered as {served[0]!r}."
+
+
+def _same_model(asked: str, served: str) -> bool:
+    """Equal, or a dated version of what was asked."""
+    name = asked.rpartition("/")[2]
+    return served == asked or served.rpartition("/")[2].startswith(name)
+
+
+def _limits(facts: Facts) -> Iterator[str]:
+    toolchain = facts.lock.toolchain
+    if toolchain is None:
+        return
+    if toolchain.sandbox == "none":
+        yield "Replies ran WITHOUT a sandbox (sandbox: none)."
+    if toolchain.limits_missing:
+        yield f"Limits that were not in force: {', '.join(toolchain.limits_missing)}."
+
+
+def _fidelity(facts: Facts) -> Iterator[str]:
+    lossy = sum(1 for trial in facts.trials if trial.reply and trial.reply.fidelity == "reserialised")
+    if lossy:
+        yield f"{lossy} replies were re-serialised by their provider: their argument strings are not the model's own bytes."
