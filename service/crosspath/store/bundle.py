@@ -1,0 +1,249 @@
+"""An evaluation as a directory: readable with any tool, and complete enough to replay, re-validate and audit from.
+
+Rows are Parquet files with a few readable columns beside one lossless ``json`` column (ASCII JSON, so even lone surrogates in a
+model's text survive); texts are files; ``index.json`` holds the row count and the SHA-256 of every file. The directory appears
+complete or not at all: it is written beside its place and renamed.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from crosspath import __version__
+from crosspath.analysis.report import report_markdown
+from crosspath.errors import StoreError, boundary
+from crosspath.store.bundle_tables import FACT_TABLES, Table, judgement_tables
+from crosspath.types import (
+    Comparison,
+    Decomposition,
+    EvaluationHead,
+    Facts,
+    Judgement,
+    Lock,
+    PlannedCell,
+    Record,
+    Score,
+    Spend,
+    Text,
+)
+
+FORMAT = 1
+"""Version of the layout; a reader refuses a newer one."""
+INDEX = "index.json"
+TEXT_KINDS = {"contracts": ".md", "transports": ".yaml", "suites": ".yaml"}
+"""Field of ``Facts`` that holds texts -> ending of their files."""
+
+R = TypeVar("R", bound=Record)
+
+
+def write_bundle(facts: Facts, judgement: Judgement, directory: Path) -> None:
+    """Write the whole evaluation to ``directory``, replacing what was there.
+
+    Raises:
+        StoreError: the place can't be written.
+    """
+    with boundary(StoreError, f"writing the bundle {directory}"):
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
+        try:
+            _write_everything(facts, judgement, fresh)
+            _swap(fresh, directory)
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+
+
+def read_bundle(directory: Path) -> Facts:
+    """The facts of a bundle, after every file was compared with the index.
+
+    Raises:
+        StoreError: no bundle, a torn or changed one, or one of a newer version of Crosspath.
+    """
+    rows = _checked_rows(directory)
+    with boundary(StoreError, f"reading the bundle {directory}"):
+        plan = _json(directory / "plan.json")
+        tables = {table.name: _read_table(directory, table, rows) for table in FACT_TABLES}
+        return Facts(
+            head=EvaluationHead.from_json((directory / "head.json").read_bytes()),
+            lock=Lock.from_json((directory / "lock.json").read_bytes()),
+            cells=tuple(PlannedCell.model_validate(cell) for cell in plan["cells"]),
+            not_applicable=plan["not_applicable"],
+            sessions=tuple((start, end) for start, end in plan["sessions"]),
+            bought_again=plan["bought_again"],
+            **{kind: tuple(_read_text(directory, entry) for entry in plan[kind]) for kind in TEXT_KINDS},
+            **cast("dict[str, Any]", tables),
+        )
+
+
+def read_judgement(directory: Path) -> Judgement:
+    """The judgement that was stored with the facts.
+
+    Raises:
+        StoreError: as :func:`read_bundle`.
+    """
+    rows = _checked_rows(directory)
+    with boundary(StoreError, f"reading the bundle {directory}"):
+        rest = _json(directory / "judgement.json")
+        scores = Table("scores", Score, {})
+        return Judgement(
+            scores=cast("tuple[Score, ...]", _read_table(directory, scores, rows)),
+            decompositions=tuple(Decomposition.model_validate(one) for one in rest["decompositions"]),
+            comparisons=tuple(Comparison.model_validate(one) for one in rest["comparisons"]),
+            spend=Spend.model_validate(rest["spend"]),
+            warnings=tuple(rest["warnings"]),
+        )
+
+
+def index_digest(directory: Path) -> str:
+    """SHA-256 of the index, which covers every file: the identity of a bundle's content.
+
+    Raises:
+        StoreError: no bundle.
+    """
+    with boundary(StoreError, f"reading the bundle {directory}"):
+        return hashlib.sha256((directory / INDEX).read_bytes()).hexdigest()
+
+
+def _write_everything(facts: Facts, judgement: Judgement, into: Path) -> None:
+    rows = {table.name: _write_table(table, getattr(facts, table.name), into) for table in FACT_TABLES}
+    for table, records in judgement_tables(judgement):
+        rows[table.name] = _write_table(table, records, into)
+    _write(into / "head.json", _pretty(facts.head.model_dump(mode="json")))
+    _write(into / "lock.json", _pretty(facts.lock.model_dump(mode="json")))
+    _write(into / "plan.json", _pretty(_plan(facts, into)))
+    _write(into / "judgement.json", _pretty(judgement.model_dump(mode="json", exclude={"scores"})))
+    _write(into / "report.md", report_markdown(facts.head, facts.lock, judgement).encode("utf-8", "backslashreplace"))
+    _write_figures(judgement, into)
+    files = {name: _file_entry(into / name) for name in sorted(_files(into))}
+    _write(into / INDEX, _pretty({"format": FORMAT, "crosspath": __version__, "rows": rows, "files": files}))
+
+
+def _plan(facts: Facts, into: Path) -> dict[str, Any]:
+    plan: dict[str, Any] = facts.model_dump(mode="json", include={"cells", "not_applicable", "sessions", "bought_again"})
+    for kind in TEXT_KINDS:
+        plan[kind] = [_write_text(text, kind, number, into) for number, text in enumerate(getattr(facts, kind))]
+    return plan
+
+
+def _write_text(text: Text, kind: str, number: int, into: Path) -> dict[str, Any]:
+    """The text as a file; what doesn't fit into a file name is replaced, so the entry holds the true name."""
+    safe = "".join(char if char.isascii() and (char.isalnum() or char in "-_.") else "_" for char in text.name)[:80].lstrip(".")
+    taken = into / kind / f"{safe}{TEXT_KINDS[kind]}"
+    name = f"{kind}/{safe or 'text'}{f'-{number}' if taken.exists() or not safe else ''}{TEXT_KINDS[kind]}"
+    _write(into / name, text.content.encode("utf-8", "surrogatepass"))
+    return {"name": text.name, "version": text.version, "digest": text.digest, "file": name}
+
+
+def _read_text(directory: Path, entry: Mapping[str, str]) -> Text:
+    content = (directory / entry["file"]).read_bytes().decode("utf-8", "surrogatepass")
+    return Text(name=entry["name"], version=entry["version"], digest=entry["digest"], content=content)
+
+
+def _write_figures(judgement: Judgement, into: Path) -> None:
+    # Here and not above: matplotlib takes half a second to import, and reading a bundle does not need it.
+    from crosspath.analysis.figures import causes_by_stage, two_by_two
+
+    for number, decomposition in enumerate(judgement.decompositions):
+        prefix = f"figures/{figure_prefix(decomposition.candidate, number)}"
+        _write(into / f"{prefix}-two-by-two.png", two_by_two(decomposition))
+        _write(into / f"{prefix}-causes.png", causes_by_stage(decomposition))
+
+
+def figure_prefix(candidate: str, number: int) -> str:
+    """Start of the file names of a candidate's figures; ``number`` is its place in the judgement."""
+    safe = "".join(char if char.isascii() and (char.isalnum() or char in "-_") else "_" for char in candidate)[:60]
+    return f"{number + 1:02d}-{safe}"
+
+
+def _write_table(table: Table, records: Sequence[Record], into: Path) -> int:
+    columns: dict[str, Any] = {name: pa.array([of(one) for one in records], kind) for name, (kind, of) in table.columns.items()}
+    columns["json"] = pa.array([one.to_json() for one in records], pa.large_string())
+    pq.write_table(pa.table(columns), into / f"{table.name}.parquet", compression="zstd")
+    return len(records)
+
+
+def _read_table(directory: Path, table: Table, rows: Mapping[str, int]) -> tuple[Record, ...]:
+    texts = pq.read_table(directory / f"{table.name}.parquet", columns=["json"]).column("json").to_pylist()
+    if len(texts) != rows.get(table.name):
+        raise StoreError(f"bundle {directory}: {table.name}.parquet has {len(texts)} rows, the index says {rows.get(table.name)}")
+    return tuple(table.record.from_json(text) for text in texts)
+
+
+def _checked_rows(directory: Path) -> dict[str, int]:
+    """Row counts of the index, after all files were found unchanged."""
+    if not (directory / INDEX).is_file():
+        raise StoreError(f"no bundle of an evaluation: {directory} has no {INDEX}")
+    with boundary(StoreError, f"reading the bundle {directory}"):
+        index = _json(directory / INDEX)
+        if index["format"] > FORMAT:
+            raise StoreError(
+                f"bundle {directory} was written by Crosspath {index['crosspath']}; this is {__version__}: update it"
+            )
+        for name, entry in index["files"].items():
+            _require_unchanged(directory / name, entry)
+        return index["rows"]
+
+
+def _require_unchanged(path: Path, entry: Mapping[str, object]) -> None:
+    if not path.is_file():
+        raise StoreError(f"torn bundle: {path} is missing")
+    found = _file_entry(path)
+    if found != entry:
+        raise StoreError(
+            f"torn bundle: {path} has {found['size']} bytes and another content than the index says ({entry['size']})"
+        )
+
+
+def _file_entry(path: Path) -> dict[str, object]:
+    with path.open("rb") as file:
+        return {"size": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+
+
+def _files(directory: Path) -> Iterable[str]:
+    return (path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file())
+
+
+def _json(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_bytes(), parse_constant=_refuse_constant)
+
+
+def _refuse_constant(name: str) -> Callable[[], None]:
+    raise ValueError(f"not strict JSON: {name}")
+
+
+def _pretty(value: object) -> bytes:
+    return (json.dumps(value, ensure_ascii=True, allow_nan=False, indent=2) + "\n").encode("ascii")
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(data)
+
+
+def _swap(fresh: Path, directory: Path) -> None:
+    """Put ``fresh`` in the place of ``directory``; after a crash in between, the old one is still beside it."""
+    for path in (fresh / name for name in _files(fresh)):
+        _sync(path)
+    fresh.chmod(0o755)
+    old = directory.with_name(f".{directory.name}-old")
+    shutil.rmtree(old, ignore_errors=True)
+    if directory.exists():
+        directory.rename(old)
+    fresh.rename(directory)
+    _sync(directory.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
