@@ -98,6 +98,10 @@ class Cell(Record):
     causes: dict[str, int] = Field(default_factory=dict)
     tiers: dict[str, tuple[int, int]] = Field(default_factory=dict)
     """Tier -> passed, scored."""
+    silent_causes: dict[str, int] = Field(default_factory=dict)
+    """The part of ``causes`` that the path reported as fine."""
+    population: Estimate | None = None
+    """``rate`` as an estimate for the population of task families."""
 
     @property
     def name(self) -> str:
@@ -115,6 +119,10 @@ class Effect(Record):
     """For exactly these replies (damage) or these tasks."""
     population: Estimate
     """For the population of task families; the default headline."""
+    lost: int | None = None
+    """Same replies only: right in the subtrahend, wrong in the minuend."""
+    gained: int | None = None
+    """Same replies only: wrong in the subtrahend, right in the minuend."""
 
 
 class Control(Record):
@@ -169,13 +177,15 @@ class Spend(Record):
 
 
 class Comparison(Record):
-    """Two candidates' matched cells, paired by task and trial index: ``b`` - ``a``."""
+    """Two candidates' matched cells, paired by task (means of trials): ``b`` - ``a``."""
 
     a: str
     b: str
     difference: Estimate
     changed: tuple[tuple[str, str, str], ...]
     """Configuration fields that differ: field, value in a, value in b."""
+    warning: str = ""
+    """Why the two must not be ranked by this number: trials that one of them lacks."""
 
 
 class UnstableTrial(Record):

@@ -1,0 +1,40 @@
+"""Two candidates' matched cells, compared task by task."""
+
+from collections.abc import Sequence
+
+from crosspath.analysis.effects import Contrast, population
+from crosspath.analysis.outcomes import arrange
+from crosspath.types import CellRow, Comparison, Estimate
+
+
+def compare(
+    a: str, b: str, rows_a: Sequence[CellRow], rows_b: Sequence[CellRow], changed: Sequence[tuple[str, str, str]] = ()
+) -> Comparison:
+    """``b`` - ``a`` over the tasks that count in both, for the population of families.
+
+    A candidate never wins by what it lacks: trials that one side is missing give a ``warning`` with the worst and best case.
+
+    Raises:
+        ValueError: two rows of one side are the same trial, or the sides disagree about a task's family.
+    """
+    first, second = arrange(rows_b), arrange(rows_a)
+    if any(second.families.get(task, family) != family for task, family in first.families.items()):
+        raise ValueError(f"{a} and {b} disagree about the family of a task")
+    used_b, used_a = first.used(), second.used()
+    tasks = sorted(used_a.keys() & used_b.keys())
+    contrast = Contrast(first, second, {task: used_b[task] for task in tasks}, {task: used_a[task] for task in tasks})
+    difference = population(contrast)
+    return Comparison(a=a, b=b, difference=difference, changed=tuple(changed), warning=_warning(a, b, difference))
+
+
+def _warning(a: str, b: str, difference: Estimate) -> str:
+    lost = difference.missing + difference.unstable
+    if not lost:
+        return ""
+    planned = difference.n + lost
+    if difference.worst is None or difference.best is None:
+        return f"{lost} of {planned} trials are not scored in both: {a} and {b} can't be compared"
+    span = f"{100 * difference.worst:+.1f} to {100 * difference.best:+.1f} points"
+    if difference.worst <= 0 <= difference.best:
+        return f"{lost} of {planned} trials are not scored in both: over all of them {b} - {a} is {span}, so neither ranks above"
+    return f"{lost} of {planned} trials are not scored in both: over all of them {b} - {a} is {span}"

@@ -1,0 +1,154 @@
+"""The decomposition of a candidate's score: four cells, four effects, one control.
+
+    damage          = RN - RR     the same replies, paired by reply
+    compensation    = NN - RN     another generation, paired by task (means of trials)
+    matched gap     = NN - RR     = damage + compensation
+    contract effect = NR - RR     what telling does to the reference path
+
+**One common set.** Damage, compensation and matched gap are taken over the same trials, so that the identity holds exactly and
+not only nearly: replies that count in RR *and* RN, in tasks that also count in NN. A cell in which nothing counts takes no part
+(its effects have no value, and it does not empty the others). What the common set leaves out is in each effect's ``missing``,
+``unstable``, ``worst`` and ``best``. The contract effect is no part of the identity and has its own set (NR and RR).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from crosspath.analysis.effects import (
+    Contrast,
+    changed,
+    population,
+    population_rate,
+    rate_of,
+    these_replies,
+    these_tasks,
+)
+from crosspath.analysis.outcomes import Outcomes, Used, arrange
+from crosspath.types import Cell, CellRow, Control, Decomposition, Effect, Estimate, Side
+
+EffectName = Literal["damage", "compensation", "matched_gap", "contract_effect"]
+_EFFECTS: tuple[tuple[EffectName, str, str], ...] = (
+    ("damage", "RN", "RR"),
+    ("compensation", "NN", "RN"),
+    ("matched_gap", "NN", "RR"),
+    ("contract_effect", "NR", "RR"),
+)
+
+
+@dataclass(frozen=True)
+class CellInput:
+    """One cell's rows: every planned trial, also those that could not be observed."""
+
+    told: Side
+    done: Side
+    contract: str
+    transport: str
+    rows: tuple[CellRow, ...]
+
+    @property
+    def name(self) -> str:
+        """``RR``, ``RN``, ``NR`` or ``NN``: told, then done."""
+        return self.told + self.done
+
+
+def decompose(
+    candidate: str, cells: Sequence[CellInput], control: Control, not_applicable: Mapping[str, str] | None = None
+) -> Decomposition:
+    """Cells, effects and control of one candidate.
+
+    ``not_applicable``: cell name -> why it has no number; its effects are left out.
+
+    Raises:
+        ValueError: a cell is given twice, or two rows of a cell are the same trial.
+    """
+    outcomes = {cell.name: arrange(cell.rows) for cell in cells}
+    if len(outcomes) != len(cells):
+        raise ValueError(f"{candidate}: a cell is given twice")
+    return Decomposition(
+        candidate=candidate,
+        cells=tuple(_cell(cell, outcomes[cell.name]) for cell in cells),
+        not_applicable=dict(not_applicable or {}),
+        effects=tuple(_effects(outcomes)),
+        control=control,
+    )
+
+
+def _cell(cell: CellInput, outcomes: Outcomes) -> Cell:
+    scored = [row for row in cell.rows if row.passed is not None and not row.unstable]
+    faults = [row for row in cell.rows if row.passed is None and not row.unstable]
+    wrong = [row for row in scored if not row.passed]
+    return Cell(
+        told=cell.told,
+        done=cell.done,
+        contract=cell.contract,
+        transport=cell.transport,
+        planned=len(cell.rows),
+        scored=len(scored),
+        passed=len(scored) - len(wrong),
+        faults=len(faults),
+        unstable=len(outcomes.unstable),
+        rate=rate_of(outcomes),
+        population=population_rate(outcomes),
+        silent_wrong=rate_of(arrange(cell.rows, silent=True), bad=True),
+        causes=_tally(wrong, "unknown") | _tally(faults, "fault:unknown"),
+        silent_causes=_tally([row for row in wrong if row.silent_wrong], "unknown"),
+        tiers=_tiers(scored),
+    )
+
+
+def _tally(rows: Sequence[CellRow], unnamed: str) -> dict[str, int]:
+    return dict(sorted(Counter(row.cause or unnamed for row in rows).items()))
+
+
+def _tiers(rows: Sequence[CellRow]) -> dict[str, tuple[int, int]]:
+    tiers = sorted({row.tier for row in rows if row.tier is not None})
+    return {str(tier): _passed_of([row for row in rows if row.tier == tier]) for tier in tiers}
+
+
+def _passed_of(rows: Sequence[CellRow]) -> tuple[int, int]:
+    return sum(bool(row.passed) for row in rows), len(rows)
+
+
+def _effects(outcomes: Mapping[str, Outcomes]) -> list[Effect]:
+    identity = _common({name: outcomes[name] for name in ("RR", "RN", "NN") if name in outcomes})
+    contract = _common({name: outcomes[name] for name in ("RR", "NR") if name in outcomes})
+    effects: list[Effect] = []
+    for name, minuend, subtrahend in _EFFECTS:
+        if minuend in outcomes and subtrahend in outcomes:
+            used = contract if name == "contract_effect" else identity
+            effects.append(_effect(name, minuend, subtrahend, outcomes, used))
+    return effects
+
+
+def _effect(
+    name: EffectName, minuend: str, subtrahend: str, outcomes: Mapping[str, Outcomes], used: Mapping[str, Used]
+) -> Effect:
+    sides = (used[minuend], used[subtrahend])
+    if not all(sides):
+        sides = ({}, {})
+    contrast = Contrast(outcomes[minuend], outcomes[subtrahend], *sides)
+    same_replies = minuend[0] == subtrahend[0]
+    these: Callable[[Contrast], Estimate] = these_replies if same_replies else these_tasks
+    lost, gained = changed(contrast) if same_replies else (None, None)
+    return Effect(
+        name=name, minuend=minuend, subtrahend=subtrahend,
+        these=these(contrast), population=population(contrast), lost=lost, gained=gained,
+    )  # fmt: skip
+
+
+def _common(cells: Mapping[str, Outcomes]) -> dict[str, Used]:
+    """Cell -> the trials of the common set: same replies within a told row, same tasks everywhere."""
+    filled = {name: cell for name, cell in cells.items() if cell.used()}
+    indices = {name: {task: _shared_replies(name, task, filled) for task in cell.trials} for name, cell in filled.items()}
+    tasks = {task for picked in indices.values() for task in picked}
+    common = {task for task in tasks if all(picked.get(task) for picked in indices.values())}
+    chosen = {name: {task: indices[name][task] for task in common} for name in filled}
+    return {name: filled[name].picked(chosen[name]) if name in filled else {} for name in cells}
+
+
+def _shared_replies(name: str, task: str, cells: Mapping[str, Outcomes]) -> frozenset[int]:
+    """The trials of ``task`` whose reply counts in every cell of the same told row."""
+    row = [cell.counting(task) for other, cell in cells.items() if other[0] == name[0]]
+    return frozenset[int].intersection(*row)

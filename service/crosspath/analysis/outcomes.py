@@ -1,0 +1,86 @@
+"""Rows of a cell arranged by task and trial, and the means over them.
+
+A row *counts* when it was observed and is stable. Trials are averaged within their task, tasks within their family: a task with
+a lost trial weighs as much as any other.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from crosspath.analysis.stats import mean, share
+from crosspath.types import CellRow
+
+Used = Mapping[str, tuple[bool, ...]]
+"""Task -> outcomes of the trials that count, at least one."""
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """One cell's outcomes. ``trials``: task -> trial index -> passed; None: missing or unstable."""
+
+    trials: Mapping[str, Mapping[int, bool | None]]
+    families: Mapping[str, str]
+    unstable: frozenset[tuple[str, int]]
+
+    def counting(self, task: str) -> frozenset[int]:
+        """Indices of the task's trials that count."""
+        return frozenset(index for index, passed in self.trials.get(task, {}).items() if passed is not None)
+
+    def used(self) -> Used:
+        """All trials that count, of every task that has one."""
+        return self.picked({task: self.counting(task) for task in self.trials})
+
+    def picked(self, indices: Mapping[str, frozenset[int]]) -> Used:
+        """The outcomes at ``indices`` (task -> trials that count); tasks without any are left out."""
+        return {
+            task: tuple(bool(self.trials[task][index]) for index in sorted(indices[task]))
+            for task in sorted(indices)
+            if indices[task]
+        }
+
+    def bound(self, task: str, missing: bool) -> Fraction:
+        """The task's mean if every trial that doesn't count had ended as ``missing``; also for a task that has no trial."""
+        trials = self.trials.get(task) or {0: None}
+        return share(missing if passed is None else passed for passed in trials.values())
+
+
+def arrange(rows: Iterable[CellRow], silent: bool = False) -> Outcomes:
+    """Rows as outcomes; with ``silent`` the outcome is ``silent_wrong`` instead of ``passed``.
+
+    Raises:
+        ValueError: two rows of the same trial, or a task in two families.
+    """
+    trials: dict[str, dict[int, bool | None]] = {}
+    families: dict[str, str] = {}
+    unstable: set[tuple[str, int]] = set()
+    for row in rows:
+        task = trials.setdefault(row.task, {})
+        if row.index in task:
+            raise ValueError(f"two rows of {row.task}#{row.index} in one cell")
+        if families.setdefault(row.task, row.family) != row.family:
+            raise ValueError(f"task {row.task} is in two families: {families[row.task]}, {row.family}")
+        lost = row.unstable or row.passed is None
+        task[row.index] = None if lost else row.silent_wrong if silent else row.passed
+        if row.unstable:
+            unstable.add((row.task, row.index))
+    return Outcomes(trials, families, frozenset(unstable))
+
+
+def task_means(used: Used) -> dict[str, Fraction]:
+    """Task -> share of its counting trials that came out true."""
+    return {task: share(outcomes) for task, outcomes in used.items()}
+
+
+def family_means(tasks: Mapping[str, Fraction], families: Mapping[str, str]) -> tuple[Fraction, ...]:
+    """Means over each family's tasks, families in alphabetical order."""
+    grouped: dict[str, list[Fraction]] = {}
+    for task, value in tasks.items():
+        grouped.setdefault(families[task], []).append(value)
+    return tuple(mean(grouped[family]) for family in sorted(grouped))
+
+
+def average(tasks: Mapping[str, Fraction], families: Mapping[str, str] | None) -> Fraction:
+    """Mean over tasks, or with ``families`` the mean over family means; of at least one task."""
+    values: Sequence[Fraction] = tuple(tasks.values()) if families is None else family_means(tasks, families)
+    return mean(values)
