@@ -9,7 +9,7 @@ from crosspath.types import JSON
 
 _SECRET_NAME = re.compile(
     r"(?:^|[_-])(?:api[_-]?key|authorization|password|passwd|secret(?:[_-]?(?:access[_-]?)?key)?|access[_-]?key"
-    r"|private[_-]?key|token|bearer|credentials?|key|sig|signature)$",
+    r"|private[_-]?key|token|bearer|credentials?)$",
     re.IGNORECASE,
 )
 _SECRET_VALUE = re.compile(
@@ -17,6 +17,8 @@ _SECRET_VALUE = re.compile(
     r"|\bhf_[A-Za-z0-9]{20,}|\bAKIA[A-Z0-9]{16}\b|\bAIza[A-Za-z0-9_-]{30,}|\bxox[abpr]-[A-Za-z0-9-]{10,}"
     r"|\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.|-----BEGIN [A-Z ]*PRIVATE KEY"
 )
+_SECRET_PARAMETER = re.compile(_SECRET_NAME.pattern[:-2] + r"|key|sig|signature|code)$", re.IGNORECASE)
+"""In the query of an address, where ``key`` means only one thing."""
 _ADVICE = "put it into an environment variable and name that in api_key_env"
 
 
@@ -51,4 +53,4 @@ def _url_has_key(url: str) -> bool:
     except ValueError:
         return False
     named = (name for text in (parts.query, parts.fragment) for name, _ in parse_qsl(text, keep_blank_values=True))
-    return "@" in parts.netloc or any(_SECRET_NAME.search(name) for name in named)
+    return "@" in parts.netloc or any(_SECRET_PARAMETER.search(name) for name in named)

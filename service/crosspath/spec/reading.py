@@ -16,7 +16,22 @@ from crosspath.spec.specification import Spec
 from crosspath.strict_yaml import Document, Place, read_document
 from crosspath.types import JSON
 
-_SHORTHANDS = {("models", "*"): "model", ("candidates", "*"): "model", ("executor",): "kind"}
+_SHORTHAND_ENTRIES = {"models": "model", "candidates": "model"}
+_SHORTHAND_SECTIONS = {"executor": "kind"}
+_WORDS = {
+    "Input should be": "must be",
+    "String should": "must",
+    "Dictionary should": "must",
+    "Tuple should": "must",
+    "a valid array": "a list",
+    "a valid list": "a list",
+    "an object": "a mapping",
+    "a valid dictionary": "a mapping",
+    "a valid string": "a text",
+    "a valid integer": "a whole number",
+    "a valid number": "a number",
+}
+"""pydantic's words -> those of a person who writes YAML."""
 
 
 def load_spec(text: str, source: str) -> Spec:
@@ -64,10 +79,10 @@ def _written_out(value: dict[str, Any]) -> dict[str, Any]:
     """Sections that are written as one text, and sections left empty, as mappings."""
     full: dict[str, Any] = {}
     for key, item in value.items():
-        if ("*" if key is None else key, "*") in _SHORTHANDS and isinstance(item, dict):
-            full[key] = {name: _expanded(entry, _SHORTHANDS[key, "*"]) for name, entry in item.items()}  # pyright: ignore[reportUnknownVariableType]
-        elif (key,) in _SHORTHANDS:
-            full[key] = _expanded(item, _SHORTHANDS[(key,)])
+        if key in _SHORTHAND_SECTIONS:
+            full[key] = _expanded(item, _SHORTHAND_SECTIONS[key])
+        elif key in _SHORTHAND_ENTRIES and isinstance(item, dict):
+            full[key] = {name: _expanded(entry, _SHORTHAND_ENTRIES[key]) for name, entry in item.items()}
         elif item is not None:
             full[key] = item
     return full
@@ -95,17 +110,18 @@ def _place(details: ErrorDetails) -> Place:
 
 
 def _problem(details: ErrorDetails) -> str:
-    place, value = _place(details), details["input"]
+    place, value, context = _place(details), details["input"], details.get("ctx", {})
     if details["type"] == "extra_forbidden":
         return f"unknown field; {near(str(place[-1]), fields_at(place[:-1]))}"
     if details["type"] == "missing":
         return "is missing"
     if details["type"] == "value_error":
-        return f"{_short(value)}: {details['ctx']['error']}" if not isinstance(value, dict) else str(details["ctx"]["error"])
-    message = details["msg"].replace("Input should be", "must be", 1).replace("String should", "must", 1)
-    hint = ""
+        return f"{_short(value)}: {details['ctx']['error']}" if not isinstance(value, dict) else str(context["error"])
+    message, hint = details["msg"], ""
+    for theirs, ours in _WORDS.items():
+        message = message.replace(theirs, ours, 1)
     if details["type"] == "literal_error" and isinstance(value, str):
-        close = near(value, re.findall(r"'([^']*)'", str(details["ctx"]["expected"])))
+        close = near(value, re.findall(r"'([^']*)'", str(context["expected"])))
         hint = f"; {close}" if close.startswith("did") else ""
     return f"{message}, not {_short(value)}{hint}"
 

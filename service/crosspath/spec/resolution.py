@@ -4,7 +4,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from itertools import combinations, product
+from itertools import product
 from typing import Any
 
 from crosspath.errors import ConfigError
@@ -93,9 +93,8 @@ def _model(asked: str | None, models: Mapping[str, ModelEntry], place: tuple[str
         entry = models[asked]
         return ModelSpec(name=entry.model, **entry.model_dump(exclude={"model", "prices"}), prices=entry.prices)
     if models and "/" not in asked:
-        raise Misplaced(
-            f"{asked!r} is neither in models nor a litellm string (provider/model); {near(asked, models)}", *place, "model"
-        )
+        problem = f"{asked!r} is neither in models nor a litellm string (provider/model)"
+        raise Misplaced(f"{problem}; {near(asked, models)}", *place, "model")
     return ModelSpec(name=asked)
 
 
@@ -143,10 +142,11 @@ def _cross(grid: GridSection) -> list[tuple[str, CandidateEntry]]:
 def _label(value: object) -> str:
     """A grid value as part of a candidate's name."""
     if isinstance(value, OperatingPoint):
-        value = " ".join(f"{name}-{getattr(value, name)}" for name in sorted(value.model_fields_set)) or "default"
+        fields = ((name, getattr(value, name)) for name in sorted(value.model_fields_set))
+        value = " ".join(f"{name}-{item:g}" if isinstance(item, float) else f"{name}-{item}" for name, item in fields)
     if isinstance(value, tuple):
         value = "-".join(str(item) for item in value) or "no-tools"  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    return re.sub(r"[^A-Za-z0-9_.\-/ ]", "-", str(value))
+    return re.sub(r"[^A-Za-z0-9_.\-/ ]", "-", str(value)) or "default"
 
 
 def _require_names(names: Iterable[tuple[str, tuple[str, ...]]]) -> None:

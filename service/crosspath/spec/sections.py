@@ -1,5 +1,6 @@
 """The sections of a spec, as a person writes them. Docstrings below fields become the descriptions in the JSON schema."""
 
+import re
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
@@ -37,7 +38,7 @@ class ModelEntry(Section):
     `recorded/FILE.jsonl`."""
     api_base: str | None = None
     """Address of an own endpoint, without a key in it."""
-    api_key_env: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    api_key_env: str | None = None
     """Name of the environment variable that holds the key. The key itself never stands in a spec."""
     params: dict[str, Any] = Field(default_factory=dict)
     """Further litellm parameters, sent as they are."""
@@ -49,6 +50,13 @@ class ModelEntry(Section):
     def _is_an_address(cls, value: str | None) -> str | None:
         if value is not None and (urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).hostname):
             raise ValueError("must be an address such as http://127.0.0.1:8000/v1")
+        return value
+
+    @field_validator("api_key_env")
+    @classmethod
+    def _names_a_variable(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
+            raise ValueError("must be the name of an environment variable, such as OPENAI_API_KEY")
         return value
 
     @field_validator("prices")

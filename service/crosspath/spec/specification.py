@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from crosspath.spec.resolution import check_kind, resolve_candidates
 from crosspath.spec.sections import (
@@ -42,7 +42,7 @@ class Spec(Section):
     """Lists of axis values; every combination becomes a candidate."""
     reference: Reference = Reference()
     """What damage is measured against."""
-    transports: dict[str, list[Any] | dict[str, Any]] = Field(default_factory=dict)
+    transports: dict[str, JSON] = Field(default_factory=dict)
     """Your own paths: name -> a list of layers, or `external:` with your harness as a program."""
     contracts: tuple[str, ...] = ()
     """Your own contracts: Markdown files, relative to the spec."""
@@ -55,6 +55,14 @@ class Spec(Section):
     sandbox_limits: SandboxLimits = SandboxLimits()
     limits: LimitsSection = LimitsSection()
     retries: RetriesSection = RetriesSection()
+
+    @field_validator("transports")
+    @classmethod
+    def _are_chains_or_programs(cls, value: dict[str, JSON]) -> dict[str, JSON]:
+        for name, path in value.items():
+            if not isinstance(path, (list, dict)):
+                raise ValueError(f"{name} must be a list of layers, or a mapping with `external:`, not {path!r}")
+        return value
 
     def candidates_resolved(self) -> tuple[Candidate, ...]:
         """Every candidate with every default written out, in the order of the spec, those of ``grid`` last.
