@@ -1,0 +1,24 @@
+"""Paths: how a reply becomes executed commands. Pure text work; nothing here interprets a reply."""
+
+from crosspath.transports.cleanup import clean
+from crosspath.transports.commands import reply_json
+from crosspath.transports.config import parse_path
+from crosspath.transports.express import express
+from crosspath.transports.layers import MAX_ARGUMENT_BYTES
+from crosspath.transports.paths import Path, assemble
+from crosspath.transports.presets import find_path, preset, preset_names
+from crosspath.transports.problems import PRECEDENCE
+
+__all__ = [
+    "MAX_ARGUMENT_BYTES",
+    "PRECEDENCE",
+    "Path",
+    "assemble",
+    "clean",
+    "express",
+    "find_path",
+    "parse_path",
+    "preset",
+    "preset_names",
+    "reply_json",
+]

@@ -1,0 +1,128 @@
+"""A user's own path, from the JSON or YAML value of a spec.
+
+Either a chain, as a mapping or as its bare list of layers::
+
+    {layers: [{layer: double-quoted-shell, escape: true}, shell], version: 2, summary: ...}
+
+or the user's harness::
+
+    {external: {argv: [python3, /opt/harness/run.py], bind: [/opt/harness], env: {MODE: fast}}}
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from crosspath.errors import ConfigError
+from crosspath.transports.chain import build_chain
+from crosspath.transports.commands import HARNESS_ENV
+from crosspath.transports.naming import unknown
+from crosspath.transports.presets import preset_names
+from crosspath.types import JSON, External, LayerSpec, PathSpec
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_PATH_FIELDS = ("layers", "external", "version", "summary", "source")
+_EXTERNAL_FIELDS = ("argv", "bind", "env")
+
+
+def parse_path(name: str, config: JSON, source: str) -> PathSpec:
+    """The path that ``config`` describes; ``source`` is named in errors.
+
+    Raises:
+        ConfigError: one line with the place, the field, the value and what would be right.
+    """
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"{name!r} is no name for a path: use letters, digits, _ . -", source=source, field="transports")
+    if name in preset_names():
+        raise ConfigError(f"{name!r} is the name of a path that ships; choose another", source=source, field="transports")
+    return _Reader(source, f"transports.{name}").path(name, config)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads values at one place of one file, so that every error can name both."""
+
+    source: str
+    at: str
+
+    def path(self, name: str, config: JSON) -> PathSpec:
+        found = self.mapping({"layers": config} if isinstance(config, list) else config, _PATH_FIELDS)
+        if ("layers" in found) == ("external" in found):
+            raise self.wrong("give either layers or external")
+        texts = {key: self.inside(key).label(found[key]) for key in ("version", "summary", "source") if key in found}
+        if "external" in found:
+            harness = self.inside("external").external(found["external"])
+            return PathSpec(name=name, external=harness, accepts="any", **texts)
+        layers = self.inside("layers").layers(found["layers"])
+        build_chain(layers, f"{self.source}: {self.at}")
+        return PathSpec(name=name, layers=layers, **texts)
+
+    def layers(self, value: JSON) -> tuple[LayerSpec, ...]:
+        items = self.list(value)
+        return tuple(self.inside(str(number)).layer(item) for number, item in enumerate(items))
+
+    def layer(self, value: JSON) -> LayerSpec:
+        if isinstance(value, str):
+            return LayerSpec(layer=value)
+        found = self.mapping(value, None)
+        if "layer" not in found:
+            raise self.wrong("a layer is a name, or a mapping with `layer: NAME` and its options")
+        return LayerSpec(layer=self.text(found["layer"]), options={key: item for key, item in found.items() if key != "layer"})
+
+    def external(self, value: JSON) -> External:
+        found = self.mapping(value, _EXTERNAL_FIELDS)
+        argv = self.inside("argv").texts(found.get("argv"))
+        if not argv:
+            raise self.inside("argv").wrong("name the program to run")
+        env = self.inside("env").environment(found.get("env", {}))
+        return External(argv=argv, bind=self.inside("bind").absolute(found.get("bind", [])), env=env)
+
+    def absolute(self, value: JSON) -> tuple[str, ...]:
+        paths = self.texts(value)
+        for path in paths:
+            if not path.startswith("/"):
+                raise self.wrong(f"{path!r} is not an absolute path")
+        return paths
+
+    def environment(self, value: JSON) -> tuple[tuple[str, str], ...]:
+        found = self.mapping(value, None)
+        taken = sorted(set(found) & {name for name, _ in HARNESS_ENV})
+        if taken:
+            raise self.wrong(f"{taken[0]} is set by Crosspath")
+        bad = next((name for name in found if not name or "=" in name), None)
+        if bad is not None:
+            raise self.wrong(f"{bad!r} is no name of a variable")
+        return tuple((name, self.inside(name).text(item)) for name, item in sorted(found.items()))
+
+    def label(self, value: JSON) -> str:
+        """A short text; a whole number is fine for a version."""
+        return str(value) if type(value) is int else self.text(value)
+
+    def texts(self, value: JSON) -> tuple[str, ...]:
+        return tuple(self.inside(str(number)).text(item) for number, item in enumerate(self.list(value)))
+
+    def text(self, value: JSON) -> str:
+        if not isinstance(value, str) or "\0" in value:
+            raise self.wrong(f"{value!r} is not a text (quote it)")
+        return value
+
+    def list(self, value: JSON) -> list[JSON]:
+        if not isinstance(value, list):
+            raise self.wrong(f"{value!r} is not a list")
+        return cast("list[JSON]", value)
+
+    def mapping(self, value: JSON, fields: Iterable[str] | None) -> Mapping[str, JSON]:
+        if not isinstance(value, dict):
+            raise self.wrong(f"{value!r} is not a mapping")
+        found = cast("dict[str, JSON]", value)
+        for name in found:
+            if type(name) is not str or (fields is not None and name not in fields):  # pyright: ignore[reportUnnecessaryComparison]
+                raise self.wrong(unknown("field", str(name), fields or ()))
+        return found
+
+    def inside(self, name: str) -> "_Reader":
+        return _Reader(self.source, f"{self.at}.{name}")
+
+    def wrong(self, problem: str) -> ConfigError:
+        return ConfigError(problem, source=self.source, field=self.at)
