@@ -1,0 +1,95 @@
+"""The only module that imports litellm: when, with which settings, and what is registered with it.
+
+Importing litellm takes about four seconds, so it happens at the first call. The settings below are made before: no price map
+from the network, no ``.env`` file read behind the user's back, no telemetry, no download of tokenizers.
+"""
+
+import asyncio
+import os
+from contextvars import ContextVar
+from functools import cache
+from typing import Any
+
+import httpx
+
+from crosspath.adapters.litellm_model.wire import RecordingTransport
+from crosspath.types import Reply
+
+OWN_PROVIDERS = ("baseline", "recorded")
+"""Models that answer from a mapping: ``baseline/...`` and ``recorded/...``."""
+
+ANSWER: ContextVar[Reply | None] = ContextVar("crosspath_answer", default=None)
+"""The reply that the custom provider gives to the call of the running task. A context variable, because litellm keeps its
+providers in a global list and one process may hold several models with different answers."""
+
+_ENVIRONMENT = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_MODE": "PRODUCTION",  # anything else loads a .env file of the working directory at import
+    "LITELLM_TELEMETRY": "False",
+    "LITELLM_LOG": "CRITICAL",
+    "LITELLM_DISABLE_ANONYMOUS_TELEMETRY": "True",
+}
+
+
+@cache
+def litellm() -> Any:
+    """litellm, imported and set up once per process."""
+    os.environ.update(_ENVIRONMENT)
+    import litellm as vendor
+
+    module: Any = vendor
+    _quieten(module)
+    module.aclient_session = httpx.AsyncClient(transport=transport(), follow_redirects=False)
+    handler = _own_provider(module)
+    module.custom_provider_map = [{"provider": name, "custom_handler": handler} for name in OWN_PROVIDERS]
+    module.utils.custom_llm_setup()
+    return module
+
+
+@cache
+def transport() -> RecordingTransport:
+    """The transport that litellm's SDK clients share."""
+    return RecordingTransport(_client)
+
+
+def _client() -> httpx.AsyncClient:
+    from litellm.llms.custom_httpx.http_handler import get_ssl_configuration
+
+    return httpx.AsyncClient(verify=get_ssl_configuration(), timeout=None)
+
+
+def _quieten(module: Any) -> None:
+    module.telemetry = False
+    module.suppress_debug_info = True
+    module.turn_off_message_logging = True
+    module.disable_hf_tokenizer_download = True
+    module.drop_params = False
+    module.num_retries = 0
+    module.cache = None
+
+
+def _own_provider(module: Any) -> Any:
+    class OwnProvider(module.CustomLLM):
+        async def acompletion(self, *args: Any, **kwargs: Any) -> Any:
+            reply = ANSWER.get()
+            if reply is None:
+                raise module.llms.custom_llm.CustomLLMError(status_code=404, message="no stored reply")
+            return _as_response(module, reply, kwargs["model"])
+
+    return OwnProvider()
+
+
+def _as_response(module: Any, reply: Reply, model: str) -> Any:
+    calls = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+        for call in reply.tool_calls
+    ]
+    message = module.Message(content=reply.text, role="assistant", tool_calls=calls or None)
+    choice = module.Choices(finish_reason=reply.finish_reason or "stop", index=0, message=message)
+    return module.ModelResponse(model=reply.served_model or model, choices=[choice])
+
+
+async def close() -> None:
+    """Close what litellm and we hold open on the running event loop."""
+    await transport().aclose()
+    await asyncio.sleep(0)

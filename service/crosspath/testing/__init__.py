@@ -1,0 +1,1 @@
+"""Fakes that ship: one per port, held to the same contract tests as the real adapters."""
