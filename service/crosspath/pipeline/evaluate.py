@@ -90,13 +90,13 @@ class Evaluator:
         self._replaying = asyncio.Semaphore(replay_concurrency)
         self._progress = progress or Progress()
 
-    async def run(self, known: Facts) -> None:
-        """Do all that ``known`` does not hold yet."""
-        replies = {trial.key: trial for trial in known.trials if trial.reply is not None}
+    async def run(self, known: Facts, *, generate: bool = True) -> None:
+        """Do all that ``known`` does not hold yet; without ``generate`` no request is made, whatever is missing."""
+        replies = {trial.key: trial for trial in known.trials if trial.reply is not None or not generate}
         done = {replay.key for replay in known.replays if replay.execution is not None}
         self._progress.trials = len(self._plan.requests)
         self._progress.reused = len(replies)
-        pending = iter(self._plan.requests)
+        pending = (request for request in self._plan.requests if generate or request.trial in replies)
 
         async def work() -> None:
             for request in pending:

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from crosspath.types.base import JSON, Record, digest
 from crosspath.types.candidates import Candidate, Generation, Reference
+from crosspath.types.contracts import Contract, PathSpec
 from crosspath.types.replays import Replay, Toolchain
 from crosspath.types.replies import Attempt, Trial
 from crosspath.types.results import Comparison, Decomposition, Score, Side, Spend
@@ -107,6 +108,10 @@ class Facts(Record):
     contracts: tuple[Text, ...]
     transports: tuple[Text, ...]
     suites: tuple[Text, ...]
+    contract_specs: tuple[Contract, ...] = ()
+    """The contracts as records, so that any machine can deliver the replies again."""
+    path_specs: tuple[PathSpec, ...] = ()
+    """Every path that a cell or a contract names, as records."""
     trials: tuple[Trial, ...]
     attempts: tuple[Attempt, ...]
     replays: tuple[Replay, ...]

@@ -1,0 +1,270 @@
+"""The Python API: what ``import crosspath`` gives. The command line only calls these."""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from crosspath.app import adapters
+from crosspath.app.derive import replay_resolved, validate_resolved
+from crosspath.app.evaluation import Evaluation
+from crosspath.app.resolve import Resolved, read_spec, resolve
+from crosspath.app.session import Derivation, Opened, gather, open_evaluation
+from crosspath.errors import ConfigError, TrackerError
+from crosspath.pipeline.evaluate import Progress
+from crosspath.pipeline.judge import judge
+from crosspath.spec import Spec, load_spec
+from crosspath.store.bundle import read_bundle, write_bundle
+from crosspath.store.ledger import Ledger
+from crosspath.types import Comparison, Facts, canonical_json
+
+
+def evaluate(
+    spec: Spec | str | Path | dict[str, Any],
+    *,
+    store: str | Path | None = None,
+    executor: str | None = None,
+    track: bool = True,
+    progress: Progress | None = None,
+    notify: Callable[[str], None] = lambda _: None,
+) -> Evaluation:
+    """Evaluate a spec: generate, replay, validate, decompose, log. Goes on where a killed evaluation was.
+
+    Args:
+        spec: a spec, its file, or its content as a mapping.
+        store: directory of the ledger; default ``$CROSSPATH_STORE`` or ``.crosspath``.
+        executor: ``local`` or ``ray``; default what the spec says, else ``local``.
+        track: log to MLflow when done.
+        progress: live counts.
+        notify: called with sentences that a user should see at once.
+
+    Raises:
+        ConfigError: the spec is wrong; nothing was written.
+        BoundaryError: something outside failed; what was done is in the ledger.
+    """
+    resolved = resolved_spec(spec)
+    directory = adapters.store_directory(store)
+    check_prices(resolved)
+    with _ledger(directory, notify) as ledger:
+        tracker = _checked_tracker(directory) if track else None
+        opened = open_evaluation(ledger, resolved)
+        _tell_resumption(opened, notify)
+        facts = _gathered(ledger, resolved, opened, executor, progress=progress)
+        return _conclude(ledger, facts, tracker)
+
+
+def replay(
+    evaluation: str,
+    transports: Sequence[str],
+    *,
+    store: str | Path | None = None,
+    executor: str | None = None,
+    own_paths: dict[str, Any] | None = None,
+    track: bool = True,
+    progress: Progress | None = None,
+    notify: Callable[[str], None] = lambda _: None,
+) -> Evaluation:
+    """Send the stored replies of an evaluation through other paths. No model is asked anything.
+
+    Args:
+        evaluation: an id in the ledger, ``latest``, or an MLflow run.
+        transports: names of paths; presets, paths of the evaluation's spec, or of ``own_paths``.
+        own_paths: further paths by name, as in a spec's ``transports``.
+
+    Raises:
+        ConfigError: no such evaluation, or no such path.
+        BoundaryError: the sandbox, the ledger or the tracking server failed.
+    """
+    directory = adapters.store_directory(store)
+    with _ledger(directory, notify) as ledger:
+        source = find_facts(ledger, evaluation)
+        resolved = replay_resolved(source, transports, own_paths or {}, Path.cwd())
+        tracker = _checked_tracker(directory) if track else None
+        derivation = Derivation(source.head.id, f"replay through {', '.join(transports)}", source.trials)
+        opened = open_evaluation(ledger, resolved, derivation)
+        facts = _gathered(ledger, resolved, opened, executor, generate=False, progress=progress)
+        return _conclude(ledger, facts, tracker)
+
+
+def validate(
+    evaluation: str,
+    validator: str,
+    *,
+    store: str | Path | None = None,
+    track: bool = True,
+    notify: Callable[[str], None] = lambda _: None,
+) -> Evaluation:
+    """Judge the stored facts of an evaluation with another validator. Neither a model nor a sandbox is used.
+
+    Raises:
+        ConfigError: no such evaluation, or the suite is not acceptable.
+        BoundaryError: the ledger or the tracking server failed.
+    """
+    directory = adapters.store_directory(store)
+    with _ledger(directory, notify) as ledger:
+        source = find_facts(ledger, evaluation)
+        facts = validate_resolved(source, validator, ledger, Path.cwd())
+        judge(facts, adapters.make_validator())  # before anything is written: a bad suite leaves no evaluation behind
+        tracker = _checked_tracker(directory) if track else None
+        ledger.open_evaluation(facts)
+        return _conclude(ledger, ledger.facts(facts.head.id), tracker)
+
+
+def load(evaluation: str = "latest", *, store: str | Path | None = None) -> Evaluation:
+    """An evaluation from the ledger, or from MLflow by its run id.
+
+    Raises:
+        ConfigError: there is no such evaluation.
+    """
+    ledger = Ledger(adapters.store_directory(store))
+    try:
+        facts = find_facts(ledger, evaluation)
+    finally:
+        ledger.close()
+    return Evaluation(facts, judge(facts, adapters.make_validator()), run_id=facts.head.mlflow_run)
+
+
+def compare(evaluation: str, a: str, b: str, *, store: str | Path | None = None) -> Comparison:
+    """Candidate ``b`` minus candidate ``a`` of one evaluation, each as deployed.
+
+    Raises:
+        ConfigError: there is no such evaluation or candidate.
+    """
+    loaded = load(evaluation, store=store)
+    names = [candidate.name for candidate in loaded.facts.lock.candidates]
+    for name in (a, b):
+        if name not in names:
+            raise ConfigError(f"{name!r} is not a candidate of {loaded.id}; it has: {', '.join(names)}")
+    return loaded.compare(a, b)
+
+
+def log(evaluation: str, *, store: str | Path | None = None) -> Evaluation:
+    """Log an evaluation of the ledger to MLflow (again): for when the server could not be reached.
+
+    Raises:
+        TrackerError: the server can't be reached.
+    """
+    directory = adapters.store_directory(store)
+    with _ledger(directory, lambda _: None) as ledger:
+        facts = find_facts(ledger, evaluation)
+        concluded = _conclude(ledger, facts, _checked_tracker(directory))
+    if concluded.tracking_error:
+        raise TrackerError(concluded.tracking_error)
+    return concluded
+
+
+# -- parts ---------------------------------------------------------------------------------------------------------------
+
+
+def resolved_spec(spec: Spec | str | Path | dict[str, Any]) -> Resolved:
+    """Any form of a spec, resolved.
+
+    Raises:
+        ConfigError: the spec, or something that it names, is wrong.
+    """
+    if isinstance(spec, Spec):
+        return resolve(spec, Path.cwd())
+    if isinstance(spec, dict):
+        return resolve(load_spec(canonical_json(spec), "spec"), Path.cwd())
+    return resolve(*read_spec(spec))
+
+
+def check_prices(resolved: Resolved) -> None:
+    """Refuse a cost limit that can't be kept.
+
+    Raises:
+        ConfigError: a cost limit stands beside a model without a price, or without a bound on its reply.
+    """
+    if resolved.limits.max_cost_usd is None:
+        return
+    from crosspath.app.costs import unpriced
+
+    if lacking := unpriced(resolved.plan):
+        raise ConfigError(
+            f"max_cost_usd is set, but there is no price for {', '.join(lacking)}; give prices under models, or drop the limit",
+            field="limits.max_cost_usd",
+        )
+
+
+def find_facts(ledger: Ledger, evaluation: str) -> Facts:
+    """Facts by ledger id, ``latest``, or MLflow run id.
+
+    Raises:
+        ConfigError: there is no such evaluation.
+        TrackerError: it looks like a run id, and the server does not give it.
+    """
+    heads = ledger.heads()
+    by_run = {head.mlflow_run: head.id for head in heads if head.mlflow_run}
+    if evaluation == "latest" and heads:
+        return ledger.facts(heads[-1].id)
+    if evaluation in by_run:
+        return ledger.facts(by_run[evaluation])
+    if _looks_like_a_run(evaluation) and evaluation not in {head.id for head in heads}:
+        with tempfile.TemporaryDirectory(prefix="crosspath-") as temporary:
+            tracker = adapters.make_tracker(ledger.directory)
+            return read_bundle(tracker.fetch(evaluation, Path(temporary)))
+    return ledger.facts(evaluation)
+
+
+def _looks_like_a_run(evaluation: str) -> bool:
+    return len(evaluation) == 32 and all(letter in "0123456789abcdef" for letter in evaluation)
+
+
+@contextmanager
+def _ledger(directory: Path, notify: Callable[[str], None]) -> Iterator[Ledger]:
+    ledger = Ledger(directory)
+    try:
+        ledger.lease.acquire(on_wait=notify)
+        yield ledger
+    finally:
+        ledger.close()
+
+
+def _checked_tracker(directory: Path) -> Any:
+    """The tracker, after it answered once: nothing is spent for results that can't be logged."""
+    tracker = adapters.make_tracker(directory)
+    tracker.check()
+    return tracker
+
+
+def _tell_resumption(opened: Opened, notify: Callable[[str], None]) -> None:
+    if not opened.resumed:
+        return
+    kept = sum(1 for trial in opened.facts.trials if trial.reply)
+    notify(f"going on with {opened.facts.head.id}: {kept} replies are kept")
+    if opened.in_flight:
+        notify(f"{opened.in_flight} requests were in flight when it was interrupted; they are sent again and may be paid twice")
+
+
+def _gathered(
+    ledger: Ledger,
+    resolved: Resolved,
+    opened: Opened,
+    executor: str | None,
+    *,
+    generate: bool = True,
+    progress: Progress | None = None,
+) -> Facts:
+    kind = executor or resolved.spec.executor.kind or "local"
+    made = adapters.make_executor(kind, resolved.spec, resolved.answers)
+    return gather(ledger, resolved, opened, made, generate=generate, progress=progress)
+
+
+def _conclude(ledger: Ledger, facts: Facts, tracker: Any | None) -> Evaluation:
+    """Judge, and log where a tracker is given. A tracker that fails never loses a result."""
+    judgement = judge(facts, adapters.make_validator())
+    if tracker is None:
+        return Evaluation(facts, judgement)
+    with tempfile.TemporaryDirectory(prefix="crosspath-") as temporary:
+        bundle = Path(temporary) / "evaluation"
+        write_bundle(facts, judgement, bundle)
+        try:
+            reference = tracker.log(facts, judgement, bundle, parent_run=os.environ.get("MLFLOW_RUN_ID"))
+        except TrackerError as error:
+            return Evaluation(facts, judgement, tracking_error=str(error))
+    head = facts.head.model_copy(update={"mlflow_run": reference.run_id, "mlflow_uri": tracker.uri})
+    logged = facts.model_copy(update={"head": head})
+    ledger.update(logged)
+    return Evaluation(logged, judgement, run_id=reference.run_id, url=reference.url)

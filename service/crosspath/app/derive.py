@@ -1,0 +1,85 @@
+"""New evaluations from old facts: other paths for the same replies, or another validator for the same final states."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from crosspath import catalogue
+from crosspath.app.resolve import Resolved, path_specs
+from crosspath.errors import ConfigError
+from crosspath.pipeline.plan import Plan, make_plan
+from crosspath.spec import load_spec
+from crosspath.store.ledger import Ledger
+from crosspath.types import Candidate, Facts, PathSpec, canonical_json, digest
+
+
+def replay_resolved(source: Facts, transports: Sequence[str], own_paths: Mapping[str, Any], base: Path) -> Resolved:
+    """The plan that sends every reply of ``source`` through each path, beside the reference.
+
+    Raises:
+        ConfigError: a path is not known, or none is given.
+    """
+    if not transports:
+        raise ConfigError("name at least one path", field="--transport")
+    known = _paths(source, own_paths, base)
+    plan = _plan(source, tuple(_through(source, transports)), known)
+    return _resolved(source, plan)
+
+
+def _paths(source: Facts, own_paths: Mapping[str, Any], base: Path) -> dict[str, PathSpec]:
+    """Presets of today, then the source's own paths where they are no presets, then those given now."""
+    known = path_specs(own_paths, base)
+    return {spec.name: spec for spec in source.path_specs} | known
+
+
+def _through(source: Facts, transports: Sequence[str]) -> list[Candidate]:
+    """One candidate per old candidate and path; old candidates that only differ in their path fall together."""
+    seen: dict[str, Candidate] = {}
+    for candidate in source.lock.candidates:
+        for transport in transports:
+            new = candidate.model_copy(update={"transport": transport})
+            identity = canonical_json(new.model_dump(mode="json", exclude={"name"}))
+            seen.setdefault(identity, new.model_copy(update={"name": f"{candidate.name} via {transport}"}))
+    return list(seen.values())
+
+
+def _plan(source: Facts, candidates: Sequence[Candidate], known: Mapping[str, PathSpec]) -> Plan:
+    contracts = {contract.name: contract for contract in source.contract_specs}
+    return make_plan(candidates, source.lock.reference, source.tasks, contracts, known, source.lock.trials)
+
+
+def _resolved(source: Facts, plan: Plan) -> Resolved:
+    spec = load_spec(canonical_json(source.head.spec), f"the spec of {source.head.id}")
+    used = {candidate.validator for candidate in plan.candidates}
+    suites = {suite.name: suite for suite in source.suites if suite.name in used}
+    return Resolved(spec, Path.cwd(), plan, suites, {})
+
+
+def validate_resolved(source: Facts, validator: str, ledger: Ledger, base: Path) -> Facts:
+    """``source`` with every candidate judged by ``validator``, under a new id; not written yet.
+
+    Raises:
+        ConfigError: there is no such suite.
+    """
+    own = base / validator
+    suite = catalogue.suite_text(str(own) if own.is_file() else validator)
+    now = time.time()
+    head = source.head.model_copy(
+        update={
+            "id": ledger.new_id(source.head.name, now),
+            "created_at": now,
+            "derived_from": source.head.id,
+            "derivation": f"validate with {suite.name}",
+            "spec_digest": digest([source.head.spec_digest, suite.digest]),
+            "mlflow_run": None,
+            "mlflow_uri": None,
+            "status": "finished",
+        }
+    )
+    candidates = tuple(c.model_copy(update={"validator": suite.name}) for c in source.lock.candidates)
+    lock = source.lock.model_copy(update={"candidates": candidates, "suites": {suite.name: suite.digest}})
+    cells = tuple(cell.model_copy(update={"validator": suite.name}) for cell in source.cells)
+    return source.model_copy(
+        update={"head": head, "lock": lock, "cells": cells, "suites": (suite,), "attempts": (), "sessions": ()}
+    )

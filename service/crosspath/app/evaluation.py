@@ -1,0 +1,68 @@
+"""A finished (or stopped) evaluation as Python users hold it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from crosspath.analysis import decomposition_tables, report_markdown, summary_text
+from crosspath.pipeline.judge import FactIndex
+from crosspath.types import Comparison, Decomposition, Facts, Judgement
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Facts, what follows from them, and where they were logged."""
+
+    facts: Facts
+    judgement: Judgement
+    run_id: str | None = None
+    url: str | None = None
+    tracking_error: str | None = None
+    """Why MLflow does not hold it; the ledger does."""
+
+    @property
+    def id(self) -> str:
+        return self.facts.head.id
+
+    def decomposition(self, candidate: str) -> Decomposition:
+        """The decomposition of one candidate.
+
+        Raises:
+            KeyError: there is no such candidate.
+        """
+        return {d.candidate: d for d in self.judgement.decompositions}[candidate]
+
+    @cached_property
+    def cells(self) -> "pd.DataFrame":
+        """One row per candidate and cell: counts, rate and interval."""
+        return self._frame("cells")
+
+    @cached_property
+    def effects(self) -> "pd.DataFrame":
+        """One row per candidate, effect and estimand: value, interval, n, method."""
+        return self._frame("effects")
+
+    @cached_property
+    def failures(self) -> "pd.DataFrame":
+        """One row per replay that did not pass: task, path, cause and reason."""
+        return self._frame("failures")
+
+    def _frame(self, table: str) -> "pd.DataFrame":
+        import pandas as pd
+
+        return pd.DataFrame(decomposition_tables(self.judgement)[table])
+
+    def compare(self, a: str, b: str) -> Comparison:
+        """Candidate ``b`` minus candidate ``a``, each as deployed, paired by task."""
+        return FactIndex(self.facts, self.judgement.scores).comparison(a, b)
+
+    def report(self) -> str:
+        """The whole report as Markdown."""
+        return report_markdown(self.facts.head, self.facts.lock, self.judgement)
+
+    def summary(self) -> str:
+        """The decomposition of every candidate in plain words."""
+        return summary_text(self.judgement)

@@ -1,0 +1,126 @@
+"""From a spec to a plan: reads the files that a spec names and joins them to one closed description."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosspath import catalogue
+from crosspath.app.harness_code import identify
+from crosspath.contracts import parse_contract
+from crosspath.errors import ConfigError
+from crosspath.pipeline.answers import answers, provider, recorded_file
+from crosspath.pipeline.budget import Limits
+from crosspath.pipeline.plan import Plan, make_plan
+from crosspath.spec import Spec, load_spec
+from crosspath.tasks import parse_recorded, parse_tasks, require_unique, select
+from crosspath.transports import parse_path, preset, preset_names
+from crosspath.types import Candidate, Contract, PathSpec, RecordedReply, Reply, Task, Text, digest
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A spec with everything that it names."""
+
+    spec: Spec
+    base: Path
+    """Directory that relative file names of the spec start from."""
+    plan: Plan
+    suites: Mapping[str, Text]
+    answers: Mapping[str, Reply]
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(**self.spec.limits.model_dump())
+
+    @property
+    def resume_digest(self) -> str:
+        """Equal for two specs whose facts would be the same: limits, executor and names of files play no part."""
+        return digest(
+            {
+                "requests": sorted(f"{r.key} {r.trial.to_json()}" for r in self.plan.requests),
+                "cells": [cell.model_dump(mode="json") for cell in self.plan.cells],
+                "tasks": {task.id: task.digest for task in self.plan.tasks.values()},
+                "suites": {suite.name: suite.digest for suite in self.suites.values()},
+                "answers": digest({key: reply.to_json() for key, reply in self.answers.items()}),
+                "sandbox": [self.spec.sandbox, self.spec.sandbox_limits.model_dump(mode="json")],
+            }
+        )
+
+
+def read_spec(source: str | Path) -> tuple[Spec, Path]:
+    """A spec from a file, with the directory that its relative names start from.
+
+    Raises:
+        ConfigError: the file can't be read, or is not a spec.
+    """
+    path = Path(source)
+    return load_spec(_read(path), str(path)), path.resolve().parent
+
+
+def resolve(spec: Spec, base: Path) -> Resolved:
+    """Read what the spec names and plan it.
+
+    Raises:
+        ConfigError: something that the spec names is missing or wrong.
+    """
+    candidates = spec.candidates_resolved()
+    plan = make_plan(
+        candidates,
+        spec.reference,
+        _tasks(spec, base),
+        _contracts(spec, base, candidates),
+        path_specs(spec.transports, base),
+        spec.trials,
+    )
+    suites = {name: _suite(name, base) for name in sorted({candidate.validator for candidate in candidates})}
+    return Resolved(spec, base, plan, suites, answers(plan, _recordings(candidates, base)))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"is not UTF-8 text (byte {error.start})", source=str(path)) from error
+    except OSError as error:
+        raise ConfigError(f"can't be read ({error.strerror})", source=str(path)) from error
+
+
+def _tasks(spec: Spec, base: Path) -> tuple[Task, ...]:
+    asked = spec.tasks
+    own = [task for file in asked.files for task in parse_tasks(_read(base / file), str(file))]
+    shipped = catalogue.catalogue_tasks() if not asked.files or asked.families else ()
+    every = (*shipped, *own)
+    require_unique(every)
+    chosen = select(shipped, families=asked.families) if asked.families else shipped
+    return select((*chosen, *own), tiers=asked.tiers, tags=asked.tags)
+
+
+def _contracts(spec: Spec, base: Path, candidates: Sequence[Candidate]) -> dict[str, Contract]:
+    found = {name: catalogue.contract(name) for name in catalogue.contract_names()}
+    for file in spec.contracts:
+        contract = parse_contract(_read(base / file), str(file))
+        if contract.name in found:
+            raise ConfigError(f"a contract named {contract.name!r} exists already", source=str(file), field="name")
+        found[contract.name] = contract
+    return found
+
+
+def path_specs(own: Mapping[str, object], base: Path) -> dict[str, PathSpec]:
+    """All presets and the user's own paths, by name; external harnesses with the digest of their code."""
+    found = {name: preset(name) for name in preset_names()}
+    for name, config in own.items():
+        if name in found:
+            raise ConfigError(f"{name!r} is the name of a preset; choose another", field=f"transports.{name}")
+        found[name] = identify(parse_path(name, config, f"transports.{name}"), base)  # type: ignore[arg-type]
+    return found
+
+
+def _suite(name: str, base: Path) -> Text:
+    own = base / name
+    return catalogue.suite_text(str(own) if own.is_file() else name)
+
+
+def _recordings(candidates: Sequence[Candidate], base: Path) -> dict[str, tuple[RecordedReply, ...]]:
+    names = sorted({c.generation.model.name for c in candidates if provider(c.generation.model.name) == "recorded"})
+    files = {name: recorded_file(name)[0] for name in names}
+    return {name: parse_recorded(_read(base / file), file) for name, file in files.items()}

@@ -1,0 +1,218 @@
+"""One session of an evaluation: opens or resumes it, gathers facts, closes it. Judgement and logging come after."""
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosspath.app.adapters import make_validator
+from crosspath.app.packages import git_state, versions
+from crosspath.app.resolve import Resolved
+from crosspath.pipeline.budget import Budget, spent_before
+from crosspath.pipeline.evaluate import Evaluator, Progress, Retries
+from crosspath.pipeline.judge import FactIndex, score_replays
+from crosspath.pipeline.plan import Plan
+from crosspath.ports import Executor
+from crosspath.store.ledger import Ledger
+from crosspath.types import (
+    EvaluationHead,
+    EvaluationStatus,
+    Facts,
+    Lock,
+    ReplayKey,
+    Text,
+    Toolchain,
+    Trial,
+    TrialKey,
+    digest,
+)
+
+STABILITY_REPEATS = range(1, 4)
+"""Where a control differs, both sides are replayed three more times."""
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """Where the trials of a derived evaluation come from."""
+
+    source: str
+    how: str
+    trials: Sequence[Trial]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """An evaluation ready to be worked on."""
+
+    facts: Facts
+    resumed: bool
+    in_flight: int
+    """Requests that an earlier session had sent and whose end nobody saw: bought again."""
+
+
+def open_evaluation(ledger: Ledger, resolved: Resolved, derivation: Derivation | None = None) -> Opened:
+    """Resume the unfinished evaluation of this very configuration, or start a new one."""
+    resume_digest = digest([resolved.resume_digest, derivation.source if derivation else None])
+    if known := ledger.unfinished(resume_digest):
+        return Opened(ledger.facts(known), True, ledger.in_flight(known))
+    now = time.time()
+    facts = Facts(
+        head=EvaluationHead(
+            id=ledger.new_id(resolved.spec.name, now),
+            name=resolved.spec.name,
+            created_at=now,
+            spec=resolved.spec.resolved(),
+            spec_digest=resume_digest,
+            kind=resolved.spec.kind,
+            experiment=resolved.spec.experiment,
+            derived_from=derivation.source if derivation else None,
+            derivation=derivation.how if derivation else None,
+        ),
+        lock=_lock(resolved),
+        tasks=tuple(resolved.plan.tasks.values()),
+        cells=resolved.plan.cells,
+        not_applicable=dict(resolved.plan.not_applicable),
+        contracts=_contract_texts(resolved.plan),
+        transports=_path_texts(resolved.plan),
+        suites=tuple(resolved.suites.values()),
+        contract_specs=tuple(resolved.plan.contracts.values()),
+        path_specs=tuple(resolved.plan.path_specs.values()),
+        trials=tuple(derivation.trials) if derivation else (),
+        attempts=(),
+        replays=(),
+    )
+    ledger.open_evaluation(facts)
+    return Opened(ledger.facts(facts.head.id), False, 0)
+
+
+def gather(
+    ledger: Ledger,
+    resolved: Resolved,
+    opened: Opened,
+    executor: Executor,
+    *,
+    generate: bool = True,
+    progress: Progress | None = None,
+) -> Facts:
+    """Run one session until every planned trial and replay has facts or a fault.
+
+    Raises:
+        BoundaryError: the executor, the sandbox or the ledger failed as a whole; what was done is in the ledger.
+    """
+    evaluation = opened.facts.head.id
+    session = ledger.start_session(evaluation, time.time())
+    with executor:
+        toolchain = executor.toolchain()
+        asyncio.run(_gather(ledger, resolved, opened.facts, executor, session, generate, progress or Progress()))
+    ledger.end_session(evaluation, session, time.time())
+    return _close(ledger, evaluation, toolchain, opened.in_flight)
+
+
+async def _gather(
+    ledger: Ledger,
+    resolved: Resolved,
+    known: Facts,
+    executor: Executor,
+    session: int,
+    generate: bool,
+    progress: Progress,
+) -> None:
+    requests = {request.key: request for request in resolved.plan.requests}
+    spec = resolved.spec
+    evaluator = Evaluator(
+        resolved.plan,
+        ledger,
+        known.head.id,
+        session,
+        executor,
+        Budget(resolved.limits, spent=spent_before(requests, known.attempts)),
+        retries=Retries(**spec.retries.model_dump()),
+        concurrency=spec.executor.model_concurrency,
+        progress=progress,
+    )
+    await evaluator.run(known, generate=generate)
+    await _repeat_differing(ledger, known.head.id, evaluator)
+
+
+async def _repeat_differing(ledger: Ledger, evaluation: str, evaluator: Evaluator) -> None:
+    """Where a control differs, find out which side is unstable."""
+    facts = ledger.facts(evaluation)
+    owed = FactIndex(facts, score_replays(facts, make_validator())).repeats_owed()
+    if not owed:
+        return
+
+    def keys(trial: TrialKey) -> list[ReplayKey]:
+        return [
+            ReplayKey(trial=trial, path=path, encoded=encoded, repeat=repeat)
+            for path, encoded in sorted(owed[trial])
+            for repeat in STABILITY_REPEATS
+        ]
+
+    await evaluator.repeat([trial for trial in facts.trials if trial.key in owed], keys)
+
+
+def _close(ledger: Ledger, evaluation: str, toolchain: Toolchain, in_flight: int) -> Facts:
+    facts = ledger.facts(evaluation)
+    lock = facts.lock.model_copy(update={"toolchain": toolchain, **_what_endpoints_said(facts)})
+    head = facts.head.model_copy(update={"status": _status(facts)})
+    facts = facts.model_copy(update={"lock": lock, "head": head, "bought_again": facts.bought_again + in_flight})
+    ledger.update(facts)
+    return facts
+
+
+def _status(facts: Facts) -> EvaluationStatus:
+    """``stopped`` while the same command could still add facts: a limit was reached, or a fault that may pass."""
+    faults = [record.fault for record in (*facts.trials, *facts.replays) if record.fault]
+    return "stopped" if any(fault.retryable or fault.boundary == "budget" for fault in faults) else "finished"
+
+
+def _what_endpoints_said(facts: Facts) -> dict[str, object]:
+    served: dict[str, set[str]] = defaultdict(set)
+    fingerprints: dict[str, set[str]] = defaultdict(set)
+    bodies: dict[str, object] = {}
+    for trial in facts.trials:
+        if reply := trial.reply:
+            if reply.served_model:
+                served[trial.request.model].add(reply.served_model)
+            if reply.fingerprint:
+                fingerprints[trial.request.model].add(reply.fingerprint)
+            if reply.sent_body:
+                bodies.setdefault(trial.key.generation, {k: v for k, v in reply.sent_body.items() if k != "messages"})
+    return {
+        "served_models": {model: tuple(sorted(names)) for model, names in served.items()},
+        "fingerprints": {model: tuple(sorted(names)) for model, names in fingerprints.items()},
+        "sent_bodies": bodies,
+    }
+
+
+def _lock(resolved: Resolved) -> Lock:
+    plan = resolved.plan
+    commit, dirty = git_state(Path(__file__).parent)
+    return Lock(
+        candidates=plan.candidates,
+        reference=plan.reference,
+        trials=plan.trials,
+        tasks={task.id: task.digest for task in plan.tasks.values()},
+        contracts={name: plan.contracts[name].digest for name in sorted({cell.contract for cell in plan.cells})},
+        transports={plan.paths[cell.path].name: cell.path for cell in plan.cells},
+        suites={suite.name: suite.digest for suite in resolved.suites.values()},
+        packages=versions(),
+        commit=commit,
+        dirty=bool(dirty),
+    )
+
+
+def _contract_texts(plan: Plan) -> tuple[Text, ...]:
+    used = sorted({cell.contract for cell in plan.cells})
+    return tuple(
+        Text(
+            name=name, version=plan.contracts[name].version, content=plan.contracts[name].text, digest=plan.contracts[name].digest
+        )
+        for name in used
+    )
+
+
+def _path_texts(plan: Plan) -> tuple[Text, ...]:
+    return tuple(Text(name=path.name, content=path.describe(), digest=path.digest) for path in plan.paths.values())
