@@ -1,0 +1,10 @@
+"""Tasks as users write them: YAML families, task files and recorded replies; which of them an evaluation takes."""
+
+from crosspath.tasks.choosing import require_unique, select
+from crosspath.tasks.exchange import parse_tasks
+from crosspath.tasks.families import expand_family
+from crosspath.tasks.recordings import parse_recorded
+from crosspath.tasks.schema import family_schema
+from crosspath.types.recorded import RecordedReply
+
+__all__ = ["RecordedReply", "expand_family", "family_schema", "parse_recorded", "parse_tasks", "require_unique", "select"]

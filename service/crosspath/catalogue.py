@@ -1,0 +1,119 @@
+"""What ships with Crosspath and what users name beside it: task families, suites, contracts, specs. The reading of files."""
+
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from crosspath.errors import ConfigError
+from crosspath.tasks import RecordedReply, expand_family, parse_recorded, parse_tasks, require_unique
+from crosspath.tasks.places import known_names
+from crosspath.types import Contract, Task, Text, digest
+
+Kind = Literal["tasks", "validators", "deploy"]
+_PACKAGE = Path(__file__).parent
+_YAML = (".yaml", ".yml")
+
+
+def catalogue_dir(kind: Kind) -> Path:
+    """The directory with the shipped files of one kind: inside the installed package, or the top of a checkout.
+
+    Raises:
+        ConfigError: the installation has lost it.
+    """
+    for directory in (_PACKAGE / "catalogue_data" / kind, _PACKAGE.parent.parent / kind):
+        if directory.is_dir():
+            return directory
+    raise ConfigError(f"this installation has no {kind!r} directory; install Crosspath again", source=str(_PACKAGE))
+
+
+@cache
+def catalogue_tasks() -> tuple[Task, ...]:
+    """All tasks that ship, by family and in the order of their variants.
+
+    Raises:
+        ConfigError: a family file was changed and is not acceptable any more.
+    """
+    tasks = tuple(task for path in sorted(catalogue_dir("tasks").glob("*.yaml")) for task in read_tasks(path))
+    require_unique(tasks)
+    return tasks
+
+
+def read_tasks(path: Path) -> tuple[Task, ...]:
+    """The tasks of a user's file: a family (``.yaml``, ``.yml``) or JSON lines (anything else).
+
+    Raises:
+        ConfigError: not readable, or not acceptable.
+    """
+    text = read_text(path)
+    return expand_family(text, str(path)) if path.suffix.lower() in _YAML else parse_tasks(text, str(path))
+
+
+def read_recorded(path: Path) -> tuple[RecordedReply, ...]:
+    """The recorded replies of a user's file, JSON lines.
+
+    Raises:
+        ConfigError: not readable, or not acceptable.
+    """
+    return parse_recorded(read_text(path), str(path))
+
+
+def suite_text(name_or_path: str) -> Text:
+    """A validator's suites, as text: one that ships (``exact``), or a user's YAML file.
+
+    Raises:
+        ConfigError: no such name (naming those that ship) or file.
+    """
+    shipped = {path.stem: path for path in sorted(catalogue_dir("validators").glob("*.yaml"))}
+    content = read_text(_resolve(name_or_path, shipped, "validator", _YAML))
+    return Text(name=name_or_path, content=content, digest=digest(content))
+
+
+def contract(name_or_path: str) -> Contract:
+    """A contract that ships (``raw``), or a user's Markdown file.
+
+    Raises:
+        ConfigError: no such name (naming those that ship) or file, or not acceptable.
+    """
+    # Imported here: listing tasks needs no contracts.
+    from crosspath.contracts import parse_contract
+
+    path = _resolve(name_or_path, _contracts(), "contract", (".md",))
+    return parse_contract(read_text(path), name_or_path if path in _contracts().values() else str(path))
+
+
+def contract_names() -> tuple[str, ...]:
+    """Names of the contracts that ship, sorted."""
+    return tuple(_contracts())
+
+
+def read_text(path: Path) -> str:
+    """A user's text file, line ends as they are.
+
+    Raises:
+        ConfigError: it does not exist, can't be read, or is not UTF-8.
+    """
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise ConfigError("no such file", source=str(path)) from None
+    except OSError as error:
+        raise ConfigError(f"can't be read: {error.strerror}", source=str(path)) from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"is not UTF-8 text: byte {error.start + 1} can't be decoded", source=str(path)) from None
+
+
+def _contracts() -> dict[str, Path]:
+    texts = Path(str(files("crosspath.contracts"))) / "texts"
+    return {path.stem: path for path in sorted(texts.glob("*.md"))}
+
+
+def _resolve(name_or_path: str, shipped: dict[str, Path], what: str, suffixes: tuple[str, ...]) -> Path:
+    """A path is what holds a ``/`` or ends like such a file; everything else is a name."""
+    if "/" in name_or_path or name_or_path.endswith(suffixes):
+        return Path(name_or_path)
+    if name_or_path not in shipped:
+        raise ConfigError(
+            f"no such {what}: {name_or_path!r}; {known_names(shipped, name_or_path)}, or a path of a file", field=what
+        )
+    return shipped[name_or_path]

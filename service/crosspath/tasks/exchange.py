@@ -1,0 +1,166 @@
+"""The exchange format of tasks: one JSON object a line. The YAML families expand to the same objects."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, cast
+
+from crosspath.tasks.choosing import same_name
+from crosspath.tasks.entries import read_bytes, read_directories, read_entries, with_compare
+from crosspath.tasks.jsonlines import json_lines
+from crosspath.tasks.places import (
+    Place,
+    as_integer,
+    as_json,
+    as_list,
+    as_number,
+    as_object,
+    as_text,
+    as_texts,
+    known_names,
+)
+from crosspath.tasks.toolbox import read_programs
+from crosspath.types import FileEntry, Message, Observer, Task
+
+TASK_FIELDS = (
+    "id", "family", "tier", "hazards", "instruction", "messages", "fixture", "directories", "programs", "setup", "expected",
+    "compare", "ignore", "observe", "expected_observed", "expected_exit", "env", "settle_s", "timeout_s", "oracle", "naive",
+    "meta", "canary",
+)  # fmt: skip
+ROLES = ("system", "user", "assistant")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_MAX_ID = 200
+_Value = TypeVar("_Value")
+_Default = TypeVar("_Default")
+
+
+def parse_tasks(text: str, source: str) -> tuple[Task, ...]:
+    """Tasks as JSON lines; ``source`` names the file in complaints.
+
+    Raises:
+        ConfigError: a line is no task, or has the id of an earlier one (up to case and Unicode form).
+    """
+    tasks: list[Task] = []
+    seen: dict[str, str] = {}
+    for place, value in json_lines(text, source):
+        task = task_from_object(value, place)
+        earlier = seen.setdefault(same_name(task.id), place.source)
+        if earlier != place.source:
+            raise place.at("id").refuse(f"{task.id!r} is taken by the task at {earlier} (case and Unicode form do not count)")
+        tasks.append(task)
+    if not tasks:
+        raise Place(source).refuse("no task in this file; one JSON object a line is expected")
+    return tuple(tasks)
+
+
+def task_from_object(value: object, place: Place) -> Task:
+    """One task of the exchange format.
+
+    Raises:
+        ConfigError: naming the field, its value and what would be right.
+    """
+    reading = _Reading(as_object(value, place, TASK_FIELDS), place)
+    name = reading.need("id", "a text such as 'family/name'", _task_id)
+    return Task(
+        id=name,
+        family=reading.get("family", _non_empty, name.split("/")[0]),
+        tier=reading.get("tier", lambda value, there: as_integer(value, there, 0, 3), None),
+        hazards=reading.get("hazards", as_texts, ()),
+        **reading.prompt(),
+        fixture=reading.get("fixture", lambda value, there: read_entries(value, there, "fixture"), ()),
+        directories=reading.get("directories", lambda value, there: read_directories(as_texts(value, there), there), None),
+        programs=reading.get("programs", read_programs, ()),
+        setup=reading.get("setup", _non_empty, None),
+        expected=reading.expected(),
+        ignore=reading.get("ignore", as_texts, ()),
+        observers=reading.observers(),
+        expected_exit=reading.get("expected_exit", lambda value, there: as_integer(value, there, 0, 255), None),
+        env=reading.get("env", _environment, ()),
+        settle_s=reading.get("settle_s", lambda value, there: as_number(value, there, 0, 60, "seconds"), 0.0),
+        timeout_s=reading.get("timeout_s", lambda value, there: as_number(value, there, 0.01, 600, "seconds"), 10.0),
+        oracle=reading.get("oracle", _non_empty, None),
+        naive=reading.get("naive", _non_empty, None),
+        meta=reading.get("meta", as_json, {}),
+    )
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """The fields of one task; null means the same as leaving a field out."""
+
+    fields: dict[str, object]
+    place: Place
+
+    def get(self, name: str, read: Callable[[object, Place], _Value], default: _Default) -> _Value | _Default:
+        value = self.fields.get(name)
+        return default if value is None else read(value, self.place.at(name))
+
+    def need(self, name: str, right: str, read: Callable[[object, Place], _Value]) -> _Value:
+        if self.fields.get(name) is None:
+            raise self.place.at(name).refuse(f"missing; give {right}")
+        return read(self.fields[name], self.place.at(name))
+
+    def prompt(self) -> dict[str, Any]:
+        """Instruction or conversation: exactly one of them."""
+        instruction = self.get("instruction", _non_empty, "")
+        messages = self.get("messages", read_messages, ())
+        if bool(instruction) == bool(messages):
+            raise self.place.at("instruction").refuse("give either 'instruction' or 'messages'")
+        return {"instruction": instruction, "messages": messages}
+
+    def expected(self) -> tuple[FileEntry, ...]:
+        entries = self.need(
+            "expected",
+            "every file that must exist afterwards, {} for none",
+            lambda value, there: read_entries(value, there, "expected"),
+        )
+        return self.get("compare", lambda value, there: with_compare(entries, value, there), entries)
+
+    def observers(self) -> tuple[Observer, ...]:
+        lines = self.get("observe", _named_texts, {})
+        there = self.place.at("expected_observed")
+        right = self.get("expected_observed", as_object, {})
+        for name in right:
+            if name not in lines:
+                raise there.refuse(f"no observer {name!r} in 'observe'; {known_names(lines, name)}")
+        return tuple(
+            Observer(name=name, command=line, expected=read_bytes(right[name], there.at(name)) if name in right else None)
+            for name, line in lines.items()
+        )
+
+
+def read_messages(value: object, place: Place) -> tuple[Message, ...]:
+    """A conversation: a list of ``{role, content}``."""
+    return tuple(_message(item, place.at(number)) for number, item in enumerate(as_list(value, place)))
+
+
+def _message(value: object, place: Place) -> Message:
+    fields = as_object(value, place, ("role", "content"))
+    role = fields.get("role")
+    if role not in ROLES:
+        raise place.at("role").refuse(f"unknown role {role!r}; {known_names(ROLES, str(role))}")
+    return Message(
+        role=cast(Literal["system", "user", "assistant"], role), content=as_text(fields.get("content"), place.at("content"))
+    )
+
+
+def _task_id(value: object, place: Place) -> str:
+    text = as_text(value, place, empty=False)
+    if not text.isprintable() or text.strip() != text or len(text) > _MAX_ID or "#" in text:
+        raise place.wrong(text, f"an id: at most {_MAX_ID} printable characters without '#', no blank at either end")
+    return text
+
+
+def _non_empty(value: object, place: Place) -> str:
+    return as_text(value, place, empty=False)
+
+
+def _named_texts(value: object, place: Place) -> dict[str, str]:
+    return {_non_empty(name, place): _non_empty(text, place.at(name)) for name, text in as_object(value, place).items()}
+
+
+def _environment(value: object, place: Place) -> tuple[tuple[str, str], ...]:
+    for name in (variables := as_object(value, place)):
+        if not _VARIABLE.fullmatch(name):
+            raise place.wrong(name, "a name of an environment variable")
+    return tuple((name, as_text(text, place.at(name))) for name, text in sorted(variables.items()))

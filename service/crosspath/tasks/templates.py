@@ -1,0 +1,80 @@
+"""Jinja templates of task families: sandboxed, and strict about names that are not defined."""
+
+import base64
+import hashlib
+import shlex
+from collections.abc import Mapping, Sequence
+
+from jinja2 import StrictUndefined
+from jinja2.exceptions import TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from crosspath.tasks.places import Place
+from crosspath.tasks.programs import argv_record
+
+_FOREIGN = (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
+"""What a template can raise by what is written in it."""
+
+
+def render(value: object, variables: Mapping[str, object], place: Place) -> object:
+    """``value`` with every text in it rendered, the keys of objects included.
+
+    Raises:
+        ConfigError: a template is not readable, uses an undefined name, or does what the sandbox forbids.
+    """
+    if isinstance(value, str):
+        return _rendered(value, variables, place)
+    if isinstance(value, list):
+        return [render(item, variables, place.at(number)) for number, item in enumerate(value)]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if isinstance(value, dict):
+        return _rendered_object(value, variables, place)  # pyright: ignore[reportUnknownArgumentType]
+    return value
+
+
+def _rendered_object(value: Mapping[str, object], variables: Mapping[str, object], place: Place) -> dict[str, object]:
+    result: dict[str, object] = {}
+    for key, item in value.items():
+        name = _rendered(key, variables, place.at(key))
+        if name in result:
+            raise place.at(key).refuse(f"becomes {name!r}, which stands here already")
+        result[name] = render(item, variables, place.at(key))
+    return result
+
+
+def _rendered(text: str, variables: Mapping[str, object], place: Place) -> str:
+    if "{" not in text:
+        return text
+    try:
+        return _ENVIRONMENT.from_string(text).render(variables)
+    except _FOREIGN as error:
+        first_line = (str(error).splitlines() or [type(error).__name__])[0]
+        raise place.refuse(f"the template can't be rendered: {first_line}") from None
+
+
+def _environment() -> ImmutableSandboxedEnvironment:
+    """No loader, so no template reads a file; texts are not HTML, and a final newline is content."""
+    environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
+    environment.filters.update(quote=_quote, base64=_base64, git_blob=_git_blob, argv_record=_argv_record)
+    return environment
+
+
+def _quote(text: str) -> str:
+    """One word of a POSIX shell."""
+    return shlex.quote(text)
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def _git_blob(text: str) -> str:
+    """The SHA-1 by which git names a file with this content: of ``blob LENGTH``, NUL and the content."""
+    data = text.encode()
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def _argv_record(argv: Sequence[str]) -> str:
+    return argv_record(argv)
+
+
+_ENVIRONMENT = _environment()
