@@ -27,16 +27,18 @@ _EXTERNAL_FIELDS = ("argv", "bind", "env")
 
 
 def parse_path(name: str, config: JSON, source: str) -> PathSpec:
-    """The path that ``config`` describes; ``source`` is named in errors.
+    """The path that ``config`` describes; ``source`` (a file, or a place in one) is named in errors.
+
+    Relative files of a harness stay as they are written: resolving them needs a disk.
 
     Raises:
         ConfigError: one line with the place, the field, the value and what would be right.
     """
     if not _NAME.fullmatch(name):
-        raise ConfigError(f"{name!r} is no name for a path: use letters, digits, _ . -", source=source, field="transports")
+        raise ConfigError(f"{name!r} is no name for a path: use letters, digits, _ . -", source=source)
     if name in preset_names():
-        raise ConfigError(f"{name!r} is the name of a path that ships; choose another", source=source, field="transports")
-    return _Reader(source, f"transports.{name}").path(name, config)
+        raise ConfigError(f"{name!r} is the name of a path that ships; choose another", source=source)
+    return _Reader(source).path(name, config)
 
 
 @dataclass(frozen=True)
@@ -44,19 +46,24 @@ class _Reader:
     """Reads values at one place of one file, so that every error can name both."""
 
     source: str
-    at: str
+    at: str = ""
 
     def path(self, name: str, config: JSON) -> PathSpec:
         found = self.mapping({"layers": config} if isinstance(config, list) else config, _PATH_FIELDS)
         if ("layers" in found) == ("external" in found):
             raise self.wrong("give either layers or external")
-        texts = {key: self.inside(key).label(found[key]) for key in ("version", "summary", "source") if key in found}
+        spec = PathSpec(
+            name=name,
+            version=self.inside("version").label(found.get("version", "1")),
+            summary=self.inside("summary").text(found.get("summary", "")),
+            source=self.inside("source").text(found.get("source", "")),
+        )
         if "external" in found:
             harness = self.inside("external").external(found["external"])
-            return PathSpec(name=name, external=harness, accepts="any", **texts)
+            return spec.model_copy(update={"external": harness, "accepts": "any"})
         layers = self.inside("layers").layers(found["layers"])
-        build_chain(layers, f"{self.source}: {self.at}")
-        return PathSpec(name=name, layers=layers, **texts)
+        build_chain(layers, self.source)
+        return spec.model_copy(update={"layers": layers})
 
     def layers(self, value: JSON) -> tuple[LayerSpec, ...]:
         items = self.list(value)
@@ -76,14 +83,7 @@ class _Reader:
         if not argv:
             raise self.inside("argv").wrong("name the program to run")
         env = self.inside("env").environment(found.get("env", {}))
-        return External(argv=argv, bind=self.inside("bind").absolute(found.get("bind", [])), env=env)
-
-    def absolute(self, value: JSON) -> tuple[str, ...]:
-        paths = self.texts(value)
-        for path in paths:
-            if not path.startswith("/"):
-                raise self.wrong(f"{path!r} is not an absolute path")
-        return paths
+        return External(argv=argv, bind=self.inside("bind").texts(found.get("bind", [])), env=env)
 
     def environment(self, value: JSON) -> tuple[tuple[str, str], ...]:
         found = self.mapping(value, None)
@@ -122,7 +122,7 @@ class _Reader:
         return found
 
     def inside(self, name: str) -> "_Reader":
-        return _Reader(self.source, f"{self.at}.{name}")
+        return _Reader(self.source, f"{self.at}.{name}" if self.at else name)
 
     def wrong(self, problem: str) -> ConfigError:
-        return ConfigError(problem, source=self.source, field=self.at)
+        return ConfigError(problem, source=self.source, field=self.at or None)

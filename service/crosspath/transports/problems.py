@@ -20,7 +20,7 @@ def conclude(reply: Reply, actions: Sequence[Action], defects: Sequence[Defect])
     found = [*_structural(reply), *defects]
     if not found:
         return Delivery(actions=tuple(actions))
-    problem = min((defect.problem for defect in found), key=PRECEDENCE.index)
+    problem: DeliveryProblem = next(problem for problem in PRECEDENCE if any(defect.problem == problem for defect in found))
     return Delivery(actions=tuple(actions), problem=problem, reason="; ".join(defect.reason for defect in found))
 
 

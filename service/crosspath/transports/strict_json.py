@@ -4,7 +4,6 @@ import json
 from typing import Any, NoReturn, cast
 
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError, best_match
 from referencing import Registry
 
 
@@ -37,9 +36,8 @@ def check_schema(arguments: dict[str, Any], schema: dict[str, Any], what: str) -
     Raises:
         ContractBreachError: they don't meet it.
     """
-    validator = Draft202012Validator(schema, registry=Registry())
-    error = cast("ValidationError | None", best_match(validator.iter_errors(arguments)))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-    if error is not None:
+    validator: Any = Draft202012Validator(schema, registry=Registry())
+    for error in validator.iter_errors(arguments):
         place = "".join(f".{part}" for part in error.absolute_path)
         raise ContractBreachError(f"{what}{place}: {error.message[:200]}")
 
@@ -58,5 +56,5 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _kind(value: object) -> str:
-    names = {str: "string", list: "array", bool: "boolean", int: "number", float: "number"}
-    return names.get(type(value), "null")
+    names = {"str": "string", "list": "array", "bool": "boolean", "int": "number", "float": "number", "NoneType": "null"}
+    return names[type(value).__name__]
