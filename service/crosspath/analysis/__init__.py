@@ -3,19 +3,28 @@
 from crosspath.analysis.compare import compare
 from crosspath.analysis.control import judge_control, needs_repeats, unstable_trials
 from crosspath.analysis.decompose import CellInput, decompose
+from crosspath.analysis.figures import causes_by_stage, two_by_two
 from crosspath.analysis.rankings import Rankings, RankRow, Reversal, rank
+from crosspath.analysis.report import report_markdown, summary_text
 from crosspath.analysis.spend import spend
+from crosspath.analysis.tables import Tables, decomposition_tables
 
 __all__ = [
     "CellInput",
     "RankRow",
     "Rankings",
     "Reversal",
+    "Tables",
+    "causes_by_stage",
     "compare",
     "decompose",
+    "decomposition_tables",
     "judge_control",
     "needs_repeats",
     "rank",
+    "report_markdown",
     "spend",
+    "summary_text",
+    "two_by_two",
     "unstable_trials",
 ]

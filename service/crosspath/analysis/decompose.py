@@ -29,6 +29,7 @@ from crosspath.analysis.outcomes import Outcomes, Used, arrange
 from crosspath.types import Cell, CellRow, Control, Decomposition, Effect, Estimate, Side
 
 EffectName = Literal["damage", "compensation", "matched_gap", "contract_effect"]
+_ORDER = ("RR", "RN", "NR", "NN")
 _EFFECTS: tuple[tuple[EffectName, str, str], ...] = (
     ("damage", "RN", "RR"),
     ("compensation", "NN", "RN"),
@@ -68,9 +69,9 @@ def decompose(
         raise ValueError(f"{candidate}: a cell is given twice")
     return Decomposition(
         candidate=candidate,
-        cells=tuple(_cell(cell, outcomes[cell.name]) for cell in cells),
+        cells=tuple(_cell(cell, outcomes[cell.name]) for cell in sorted(cells, key=lambda cell: _ORDER.index(cell.name))),
         not_applicable=dict(not_applicable or {}),
-        effects=tuple(_effects(outcomes)),
+        effects=tuple(_effects({cell.name: cell for cell in cells}, outcomes)),
         control=control,
     )
 
@@ -111,44 +112,46 @@ def _passed_of(rows: Sequence[CellRow]) -> tuple[int, int]:
     return sum(bool(row.passed) for row in rows), len(rows)
 
 
-def _effects(outcomes: Mapping[str, Outcomes]) -> list[Effect]:
-    identity = _common({name: outcomes[name] for name in ("RR", "RN", "NN") if name in outcomes})
-    contract = _common({name: outcomes[name] for name in ("RR", "NR") if name in outcomes})
+def _effects(cells: Mapping[str, CellInput], outcomes: Mapping[str, Outcomes]) -> list[Effect]:
+    identity = _common([cells[name] for name in ("RR", "RN", "NN") if name in cells], outcomes)
+    contract = _common([cells[name] for name in ("RR", "NR") if name in cells], outcomes)
     effects: list[Effect] = []
     for name, minuend, subtrahend in _EFFECTS:
-        if minuend in outcomes and subtrahend in outcomes:
+        if minuend in cells and subtrahend in cells:
             used = contract if name == "contract_effect" else identity
-            effects.append(_effect(name, minuend, subtrahend, outcomes, used))
+            contrast = Contrast(outcomes[minuend], outcomes[subtrahend], *_both(used[minuend], used[subtrahend]))
+            effects.append(_effect(name, cells[minuend], cells[subtrahend], contrast))
     return effects
 
 
-def _effect(
-    name: EffectName, minuend: str, subtrahend: str, outcomes: Mapping[str, Outcomes], used: Mapping[str, Used]
-) -> Effect:
-    sides = (used[minuend], used[subtrahend])
-    if not all(sides):
-        sides = ({}, {})
-    contrast = Contrast(outcomes[minuend], outcomes[subtrahend], *sides)
-    same_replies = minuend[0] == subtrahend[0]
+def _both(minuend: Used, subtrahend: Used) -> tuple[Used, Used]:
+    """The two sides, or nothing on both where one is empty."""
+    return (minuend, subtrahend) if minuend and subtrahend else ({}, {})
+
+
+def _effect(name: EffectName, minuend: CellInput, subtrahend: CellInput, contrast: Contrast) -> Effect:
+    same_replies = minuend.contract == subtrahend.contract
     these: Callable[[Contrast], Estimate] = these_replies if same_replies else these_tasks
     lost, gained = changed(contrast) if same_replies else (None, None)
     return Effect(
-        name=name, minuend=minuend, subtrahend=subtrahend,
+        name=name, minuend=minuend.name, subtrahend=subtrahend.name,
         these=these(contrast), population=population(contrast), lost=lost, gained=gained,
     )  # fmt: skip
 
 
-def _common(cells: Mapping[str, Outcomes]) -> dict[str, Used]:
-    """Cell -> the trials of the common set: same replies within a told row, same tasks everywhere."""
-    filled = {name: cell for name, cell in cells.items() if cell.used()}
-    indices = {name: {task: _shared_replies(name, task, filled) for task in cell.trials} for name, cell in filled.items()}
+def _common(cells: Sequence[CellInput], outcomes: Mapping[str, Outcomes]) -> dict[str, Used]:
+    """Cell -> the trials of the common set: the same replies within a contract, the same tasks everywhere."""
+    filled = [cell for cell in cells if outcomes[cell.name].used()]
+    indices = {cell.name: _shared_replies(cell, filled, outcomes) for cell in filled}
     tasks = {task for picked in indices.values() for task in picked}
     common = {task for task in tasks if all(picked.get(task) for picked in indices.values())}
-    chosen = {name: {task: indices[name][task] for task in common} for name in filled}
-    return {name: filled[name].picked(chosen[name]) if name in filled else {} for name in cells}
+    used: dict[str, Used] = {cell.name: {} for cell in cells}
+    for name, picked in indices.items():
+        used[name] = outcomes[name].picked({task: picked[task] for task in common})
+    return used
 
 
-def _shared_replies(name: str, task: str, cells: Mapping[str, Outcomes]) -> frozenset[int]:
-    """The trials of ``task`` whose reply counts in every cell of the same told row."""
-    row = [cell.counting(task) for other, cell in cells.items() if other[0] == name[0]]
-    return frozenset[int].intersection(*row)
+def _shared_replies(cell: CellInput, cells: Sequence[CellInput], outcomes: Mapping[str, Outcomes]) -> dict[str, frozenset[int]]:
+    """Task -> the trials whose reply counts in every cell that was told the same contract."""
+    alike = [outcomes[other.name] for other in cells if other.contract == cell.contract]
+    return {task: frozenset[int].intersection(*(other.counting(task) for other in alike)) for task in outcomes[cell.name].trials}

@@ -91,16 +91,30 @@ def family_interval(families: Sequence[Fraction], lowest: int, highest: int) -> 
 def tie_interval(value: Fraction, groups: int, lowest: int, highest: int) -> Interval:
     """Exact bound where all ``groups`` family means equal ``value``: never zero width.
 
-    The first family fixes the value; the other G-1 agree with it. If less than a share c of all families had that value, so much
-    agreement would have a chance below c^(G-1). With c = 0.05^(1/(G-1)) at most a share q = 1 - c of families is different
-    (95 % confidence), and those lie anywhere between ``lowest`` and ``highest``:
-    value - q (value - lowest) .. value + q (highest - value).
+    With 95 % confidence at most a share q = 1 - :func:`tie_share` of all families has another value, and those lie anywhere
+    between ``lowest`` and ``highest``: value - q (value - lowest) .. value + q (highest - value).
     """
-    different = 1 - ALPHA ** (1 / (groups - 1))
+    different = 1 - tie_share(groups)
     tied = float(value)
     low = tied - different * (tied - lowest)
     high = tied + different * (highest - tied)
     return Interval(low, high, f"exact bound, all {groups} family means are equal")
+
+
+def tie_share(groups: int) -> float:
+    """The least share c of the population that must hold a value on which ``groups`` > 1 families all agree (95 %).
+
+    If no value has more than a share c, G families agree on *any* value with a chance of at most k c^G + (1 - k c)^G, where
+    k = floor(1/c): a convex sum is largest at a corner. c is where that reaches 0.05. This is the Clopper-Pearson bound for
+    0 of G (c = 0.05^(1/G)), made to hold although the value was not named in advance.
+    """
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        share_ = (low + high) / 2
+        whole = math.floor(1 / share_)
+        reached = whole * share_**groups + max(0.0, 1 - whole * share_) ** groups > ALPHA
+        low, high = (low, share_) if reached else (share_, high)
+    return low
 
 
 def sign_flip_p(differences: Sequence[Fraction]) -> float | None:

@@ -1,0 +1,228 @@
+"""The report of one evaluation as Markdown, and its short form for a terminal.
+
+Order of the report: what must not be missed (broken controls, warnings), plain words, then per candidate the 2x2, rates, effects,
+causes, control; then comparisons, spend, the whole configuration and the limits of the method.
+"""
+
+from collections.abc import Sequence
+
+from crosspath.analysis.configuration import configuration_section
+from crosspath.analysis.rankings import RankRow, rank
+from crosspath.analysis.stages import stage_of
+from crosspath.analysis.wording import (
+    NONE,
+    control_line,
+    control_warning,
+    counts,
+    p_text,
+    paragraph,
+    percent,
+    points,
+    span,
+    spend_line,
+    table,
+    title,
+)
+from crosspath.types import Cell, Decomposition, Effect, Estimate, EvaluationHead, Judgement, Lock
+
+_LIMITS = """\
+- `these_replies` is exact for the stored replies and says nothing about the next draw; `these_tasks` holds for exactly these
+  tasks; `task_population` speaks of families like these and needs families, not trials, to become narrow.
+- Intervals are 95 % each, not simultaneous over candidates and effects.
+- Where all family means are equal the interval is an exact bound and wide: few families can't exclude a rare different one.
+- Damage, compensation and matched gap share one set of trials, so their sum is exact; what that set leaves out is in `missing`.
+- `worst` to `best` is not a confidence interval: it is what the lost trials could have made of the value.
+- Compensation compares two separate generations: it contains the chance of both draws.
+"""
+
+
+def summary_text(judgement: Judgement) -> str:
+    """The evaluation in plain words for a terminal: what must not be missed, one paragraph per candidate, spend."""
+    blocks = [f"WARNING: {warning}" for warning in judgement.warnings]
+    for decomposition in judgement.decompositions:
+        blocks += [paragraph(decomposition), f"  {control_line(decomposition.control)}."]
+    blocks += [f"WARNING: {comparison.warning}." for comparison in judgement.comparisons if comparison.warning]
+    return "\n".join([*blocks, f"Spent: {spend_line(judgement.spend)}."]) + "\n"
+
+
+def report_markdown(head: EvaluationHead, lock: Lock, judgement: Judgement) -> str:
+    """The whole report."""
+    sections = [
+        f"# {head.id}\n",
+        _derivation(head),
+        _warnings(judgement, head),
+        "## In plain words\n",
+        *(paragraph(decomposition) + "\n" for decomposition in judgement.decompositions),
+        *(_candidate(decomposition) for decomposition in judgement.decompositions),
+        _comparisons(judgement),
+        _rankings(judgement.decompositions),
+        _spend(judgement),
+        configuration_section(head, lock),
+        "## Limits of the method\n",
+        _LIMITS,
+    ]
+    return "\n".join(section for section in sections if section)
+
+
+def _derivation(head: EvaluationHead) -> str:
+    return f"Derived from {head.derived_from}: {head.derivation or 'no reason given'}.\n" if head.derived_from else ""
+
+
+def _warnings(judgement: Judgement, head: EvaluationHead) -> str:
+    controls = [
+        f"{decomposition.candidate}: {warning}"
+        for decomposition in judgement.decompositions
+        if (warning := control_warning(decomposition))
+    ]
+    stopped = (
+        [] if head.status == "finished" else [f"The evaluation is {head.status}: what is missing is a fault, not a failure."]
+    )
+    comparisons = [comparison.warning for comparison in judgement.comparisons if comparison.warning]
+    lines = [*controls, *stopped, *judgement.warnings, *comparisons]
+    return "".join(f"> **{line}**\n>\n" for line in lines)
+
+
+def _candidate(decomposition: Decomposition) -> str:
+    sections = [
+        f"## {title(decomposition)}\n",
+        _two_by_two(decomposition),
+        _rates(decomposition.cells),
+        _effects(decomposition),
+        _causes(decomposition.cells),
+        _tiers(decomposition.cells),
+        _control(decomposition),
+    ]
+    return "\n".join(section for section in sections if section)
+
+
+def _two_by_two(decomposition: Decomposition) -> str:
+    columns = [f"done {side}{_named(decomposition, side, 1)}" for side in "RN"]
+    rows = [
+        [f"told {told}{_named(decomposition, told, 0)}", *(_square(decomposition, told + done) for done in "RN")] for told in "RN"
+    ]
+    return table([" ", *columns], rows)
+
+
+def _named(decomposition: Decomposition, side: str, place: int) -> str:
+    """The contract (place 0) or transport (place 1) that stands on a side of the table."""
+    names = {(cell.contract, cell.transport)[place]: None for cell in decomposition.cells if cell.name[place] == side}
+    return f" ({', '.join(names)})" if names else ""
+
+
+def _square(decomposition: Decomposition, name: str) -> str:
+    cell = decomposition.cell(name)
+    if cell is None:
+        reason = decomposition.not_applicable.get(name)
+        return f"{name}: not applicable, {reason}" if reason else f"{name}: not planned"
+    return f"{name}: {counts(cell)}, {percent(cell.rate.value)}"
+
+
+def _rates(cells: Sequence[Cell]) -> str:
+    head = [
+        "cell", "attempted", "scored", "faults", "unstable", "passed", "of attempted", "of scored", "rate, 95 %", "estimand",
+        "method", "worst to best", "families, 95 %", "silent wrong",
+    ]  # fmt: skip
+    return "Rates\n\n" + table(head, [_rate_row(cell) for cell in cells])
+
+
+def _rate_row(cell: Cell) -> list[object]:
+    rate = cell.rate
+    return [
+        cell.name, cell.planned, cell.scored, cell.faults, cell.unstable, cell.passed,
+        percent(cell.passed / cell.planned if cell.planned else None),
+        percent(cell.passed / cell.scored if cell.scored else None),
+        _with_interval(rate, signed=False), rate.estimand, rate.method, span(rate.worst, rate.best, signed=False),
+        _with_interval(cell.population, signed=False) if cell.population else NONE, sum(cell.silent_causes.values()),
+    ]  # fmt: skip
+
+
+def _with_interval(estimate: Estimate, signed: bool) -> str:
+    form = points if signed else percent
+    interval = span(estimate.low, estimate.high, signed)
+    return form(estimate.value) if interval == NONE else f"{form(estimate.value)} ({interval})"
+
+
+def _effects(decomposition: Decomposition) -> str:
+    if not decomposition.effects:
+        return ""
+    unusable = decomposition.control.status == "broken"
+    heading = "Effects: NOT TO BE USED, the control is broken" if unusable else "Effects, in percentage points"
+    head = ["effect", "estimand", "value", "95 % interval", "n", "missing", "unstable", "worst to best", "p", "method"]
+    rows = [_effect_row(effect, estimate) for effect in decomposition.effects for estimate in (effect.population, effect.these)]
+    return f"{heading}\n\n" + table(head, rows)
+
+
+def _effect_row(effect: Effect, estimate: Estimate) -> list[object]:
+    return [
+        f"{effect.name.replace('_', ' ')} ({effect.minuend} - {effect.subtrahend})", estimate.estimand, points(estimate.value),
+        span(estimate.low, estimate.high, signed=True), estimate.n, estimate.missing, estimate.unstable,
+        span(estimate.worst, estimate.best, signed=True), p_text(estimate), estimate.method,
+    ]  # fmt: skip
+
+
+def _causes(cells: Sequence[Cell]) -> str:
+    causes = sorted({cause for cell in cells for cause in cell.causes}, key=lambda cause: (stage_of(cause), cause))
+    if not causes:
+        return ""
+    rows = [[stage_of(cause), cause, *(_cause_count(cell, cause) for cell in cells)] for cause in causes]
+    return "Causes by stage (in brackets: reported as fine by the path)\n\n" + table(
+        ["stage", "cause", *(cell.name for cell in cells)], rows
+    )
+
+
+def _cause_count(cell: Cell, cause: str) -> str:
+    silent = cell.silent_causes.get(cause, 0)
+    return f"{cell.causes.get(cause, 0)}" + (f" ({silent} silent)" if silent else "")
+
+
+def _tiers(cells: Sequence[Cell]) -> str:
+    tiers = sorted({tier for cell in cells for tier in cell.tiers})
+    if not tiers:
+        return ""
+    rows = [[tier, *(" of ".join(map(str, cell.tiers.get(tier, (0, 0)))) for cell in cells)] for tier in tiers]
+    return "Passed by tier\n\n" + table(["tier", *(cell.name for cell in cells)], rows)
+
+
+def _control(decomposition: Decomposition) -> str:
+    control = decomposition.control
+    lines = [f"Control: {control_line(control)}.\n"]
+    if control.differing:
+        lines.append(f"Differ every time: {', '.join(control.differing)}.\n")
+    if control.unstable:
+        lines.append(f"Unstable, left out of every rate and effect: {', '.join(control.unstable)}.\n")
+    return "\n".join(lines)
+
+
+def _comparisons(judgement: Judgement) -> str:
+    if not judgement.comparisons:
+        return ""
+    rows = [
+        [f"{pair.b} - {pair.a}", _with_interval(pair.difference, signed=True), pair.difference.n, p_text(pair.difference),
+         "; ".join(f"{field}: {before} -> {after}" for field, before, after in pair.changed), pair.warning]
+        for pair in judgement.comparisons
+    ]  # fmt: skip
+    head = ["matched cells", "difference, 95 %", "n", "p", "what differs", "coverage"]
+    return "## Comparisons\n\n" + table(head, rows)
+
+
+def _rankings(decompositions: Sequence[Decomposition]) -> str:
+    """Order of the candidates in RR and NN; only where every cell scored the same number of trials."""
+    cells = [(item.candidate, item.cell("RR"), item.cell("NN")) for item in decompositions]
+    rows = [(RankRow(name, first.passed, second.passed), first, second) for name, first, second in cells if first and second]
+    if len(rows) < 3 or len({cell.scored for _, *pair in rows for cell in pair}) != 1:
+        return ""
+    ranking = rank([row for row, *_ in rows])
+    tau_a, tau_b = (NONE if tau is None else f"{tau:.2f}" for tau in (ranking.tau_a, ranking.tau_b))
+    pairs = "; ".join(
+        f"{pair.a} and {pair.b}{' (by more than one task)' if pair.unambiguous else ''}" for pair in ranking.reversals
+    )
+    return (
+        "## Order of the candidates, RR against NN\n\n"
+        f"{len(ranking.reversals)} of {ranking.comparable_pairs} comparable pairs change order, {ranking.unambiguous} of them "
+        f"by more than a single task on both sides{': ' + pairs if pairs else ''}. Kendall tau-a {tau_a}, tau-b {tau_b}.\n"
+    )
+
+
+def _spend(judgement: Judgement) -> str:
+    spend = judgement.spend
+    return f"## Spend\n\n{spend_line(spend)}. Requests took {spend.generation_s:.1f} s in {spend.sessions} session(s).\n"

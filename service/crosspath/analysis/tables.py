@@ -1,0 +1,69 @@
+"""Cells, effects and failures as plain rows, ready for a DataFrame: one flat dict per row, numbers as numbers."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from crosspath.analysis.stages import stage_of
+from crosspath.types import Cell, Decomposition, Estimate, Judgement, PlannedCell, ReplayKey, Score
+
+Row = dict[str, object]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """``cells``: one row per cell; ``effects``: one per effect and estimand; ``failures``: one per replay that did not pass."""
+
+    cells: list[Row]
+    effects: list[Row]
+    failures: list[Row]
+
+
+def decomposition_tables(judgement: Judgement, planned: Sequence[PlannedCell] = ()) -> Tables:
+    """The rows of one judgement. ``planned`` gives failures their candidate and cell; a replay that serves two has two rows."""
+    return Tables(
+        cells=[_cell(item, cell) for item in judgement.decompositions for cell in item.cells],
+        effects=[row for item in judgement.decompositions for row in _effects(item)],
+        failures=list(_failures(judgement.scores, planned)),
+    )
+
+
+def _cell(decomposition: Decomposition, cell: Cell) -> Row:
+    who: Row = {"candidate": decomposition.candidate, "cell": cell.name, "control": decomposition.control.status}
+    counted: Row = {
+        field: getattr(cell, field) for field in ("contract", "transport", "planned", "scored", "passed", "faults", "unstable")
+    }
+    return who | counted | {"silent_wrong": sum(cell.silent_causes.values())} | _estimate(cell.rate)
+
+
+def _effects(decomposition: Decomposition) -> Iterable[Row]:
+    for effect in decomposition.effects:
+        who: Row = {"candidate": decomposition.candidate, "effect": effect.name, "control": decomposition.control.status}
+        who |= {"minuend": effect.minuend, "subtrahend": effect.subtrahend}
+        yield from (who | _estimate(estimate) for estimate in (effect.population, effect.these))
+
+
+def _estimate(estimate: Estimate) -> Row:
+    fields = ("value", "low", "high", "n", "missing", "unstable", "worst", "best", "p_value", "estimand", "method")
+    return {field: getattr(estimate, field) for field in fields}
+
+
+def _failures(scores: Iterable[Score], planned: Sequence[PlannedCell]) -> Iterable[Row]:
+    places: dict[tuple[str, str, bool], list[PlannedCell]] = {}
+    for cell in planned:
+        places.setdefault((cell.generation.digest, cell.path, cell.encoded), []).append(cell)
+    for score in scores:
+        if not score.passed:
+            yield from _failure(score, places)
+
+
+def _failure(score: Score, places: Mapping[tuple[str, str, bool], Sequence[PlannedCell]]) -> Iterable[Row]:
+    key: ReplayKey = score.key
+    what: Row = {
+        "task": key.trial.task, "trial": key.trial.index, "repeat": key.repeat, "stage": stage_of(score.cause or "unknown"),
+        "cause": score.cause, "silent_wrong": score.silent_wrong, "reason": score.reason,
+    }  # fmt: skip
+    cells = places.get((key.trial.generation, key.path, key.encoded), ())
+    if not cells:
+        yield {"candidate": None, "cell": None, "control": key.encoded} | what
+    for cell in cells:
+        yield {"candidate": cell.candidate, "cell": cell.name, "control": cell.control} | what

@@ -1,0 +1,189 @@
+"""Numbers as words: the sentences that a reader meets first, and the forms that tables use."""
+
+from collections.abc import Sequence
+
+from crosspath.types import Cell, Control, Decomposition, Effect, Estimate, Spend
+
+NONE = "–"
+"""What stands where there is no number."""
+
+
+def points(value: float | None) -> str:
+    """A difference of shares in percentage points, signed; zero has no sign."""
+    if value is None:
+        return NONE
+    text = f"{100 * value:+.1f}"
+    return "0.0" if text in ("+0.0", "-0.0") else text
+
+
+def percent(value: float | None) -> str:
+    """A share in per cent."""
+    return NONE if value is None else f"{100 * value:.1f} %"
+
+
+def span(low: float | None, high: float | None, signed: bool) -> str:
+    """Two ends of an interval or of a worst and best case."""
+    form = points if signed else percent
+    return NONE if low is None or high is None else f"{form(low)} to {form(high)}"
+
+
+def counts(cell: Cell) -> str:
+    """``6 of 24``; with attempted, scored and lost apart where they differ."""
+    if cell.scored == cell.planned:
+        return f"{cell.passed} of {cell.planned}"
+    lost = [
+        f"{number} {word}"
+        for number, word in ((cell.faults, _plural(cell.faults, "fault")), (cell.unstable, "unstable"))
+        if number
+    ]
+    return f"{cell.passed} of {cell.scored} scored ({cell.planned} attempted, {', '.join(lost)})"
+
+
+def _plural(number: int, word: str) -> str:
+    return word if number == 1 else word + "s"
+
+
+def where(cell: Cell) -> str:
+    """What the model was told, and on which path its reply ran."""
+    return (
+        f"told and run {cell.contract}"
+        if cell.contract == cell.transport
+        else f"told {cell.contract} and run on {cell.transport}"
+    )
+
+
+def title(decomposition: Decomposition) -> str:
+    """The candidate, with its path where the cells name one that isn't in the name already."""
+    paths = [cell.transport for cell in decomposition.cells if cell.done == "N"]
+    name = decomposition.candidate
+    return f"{name} on {paths[0]}" if paths and paths[0] not in name else name
+
+
+def paragraph(decomposition: Decomposition) -> str:
+    """One candidate in plain words."""
+    sentences = [*_cells(decomposition), *_not_applicable(decomposition)]
+    text = f"{title(decomposition)}: {' '.join(sentences)}"
+    warning = control_warning(decomposition)
+    return f"{warning} {text}" if warning else text
+
+
+def _cells(decomposition: Decomposition) -> list[str]:
+    cell, effect = decomposition.cell, decomposition.effect
+    sentences: list[str] = []
+    if reference := cell("RR"):
+        sentences.append(f"{counts(reference)} right when {where(reference)}{_ends(cell('RN'))}")
+    if same := cell("RN"):
+        sentences.append(
+            f"the same replies on {same.transport}: {counts(same)}." if reference else f"{counts(same)} when {where(same)}."
+        )
+    if damage := effect("damage"):
+        sentences.append(_damage(damage))
+    matched = cell("NN")
+    if matched and (compensation := effect("compensation")):
+        sentences.append(_compensation(compensation, matched))
+    elif matched:
+        sentences.append(f"{counts(matched)} when {where(matched)}.")
+    if gap := effect("matched_gap"):
+        sentences.append(_gap(gap, decomposition))
+    return sentences or ["nothing was planned."]
+
+
+def _ends(more: Cell | None) -> str:
+    return ";" if more else "."
+
+
+def _damage(effect: Effect) -> str:
+    value, n = effect.these.value, effect.these.n
+    if value is None:
+        return "Damage could not be measured."
+    lost, gained = effect.lost or 0, effect.gained or 0
+    if not lost and not gained:
+        return f"The path broke none of {n} (damage 0.0)."
+    mended = f" and mended {gained}" if gained else ""
+    return f"The path broke {lost} of {n}{mended} (damage {points(value)} points)."
+
+
+def _compensation(effect: Effect, matched: Cell) -> str:
+    value = points(effect.these.value)
+    if effect.these.value is None:
+        return f"Told about the path: {counts(matched)}; compensation could not be measured."
+    if value == "0.0":
+        return "Telling the model changed nothing (compensation 0.0)."
+    turn = "won back" if effect.these.value > 0 else "lost a further"
+    return f"Told about the path, the model {turn} {value.lstrip('+-')} points (compensation {value}): {counts(matched)}."
+
+
+def _gap(effect: Effect, decomposition: Decomposition) -> str:
+    parts = [decomposition.effect(name) for name in ("damage", "compensation")]
+    values = [points(part.these.value) for part in parts if part and part.these.value is not None]
+    if effect.these.value is None or len(values) != 2:
+        return ""
+    first, second = values
+    sign, size = ("-" if second.startswith("-") else "+"), second.lstrip("+-")
+    return f"A matched score shows only the sum: {points(effect.these.value)} = {first} {sign} {size}."
+
+
+def _not_applicable(decomposition: Decomposition) -> list[str]:
+    return [f"{name} is not applicable: {reason}." for name, reason in decomposition.not_applicable.items()]
+
+
+def control_warning(decomposition: Decomposition) -> str:
+    """A sentence where the control does not hold although there are effects; empty otherwise."""
+    control = decomposition.control
+    if control.status == "broken":
+        return f"NO VERDICT, the control is broken ({control.reason}): the instrument itself changes results."
+    if control.status == "missing" and decomposition.effects:
+        return f"NOT PROVEN, the control is missing ({control.reason or 'nothing to compare'})."
+    return ""
+
+
+def control_line(control: Control) -> str:
+    """The control in one line."""
+    return f"{control.kind} control {control.status}: {control.reason or f'{control.compared} compared'}"
+
+
+def spend_line(spend: Spend) -> str:
+    """What generation took, in one line."""
+    failed = f" ({spend.requests_failed} failed)" if spend.requests_failed else ""
+    parts = [f"{spend.requests} requests{failed}", f"{spend.replies} replies", tokens(spend), cost(spend)]
+    extra = ((spend.replies_reused, "replies reused"), (spend.bought_again, "bought again after a kill"))
+    return ", ".join(parts + [f"{number} {words}" for number, words in extra if number])
+
+
+def tokens(spend: Spend) -> str:
+    """Tokens in and out; says for how many replies they are unknown."""
+    if spend.prompt_tokens is None and spend.completion_tokens is None:
+        return "tokens unknown"
+    inward, outward = (NONE if count is None else f"{count:,}" for count in (spend.prompt_tokens, spend.completion_tokens))
+    unknown = (
+        f" (unknown for {spend.usage_unknown} {'reply' if spend.usage_unknown == 1 else 'replies'})"
+        if spend.usage_unknown
+        else ""
+    )
+    return f"{inward} tokens in, {outward} out{unknown}"
+
+
+def cost(spend: Spend) -> str:
+    """Cost in USD; unknown is said, never shown as zero."""
+    if spend.cost_usd is None:
+        return f"cost unknown (known part {spend.cost_known_usd:.4f} USD)"
+    return f"{spend.cost_usd:.4f} USD"
+
+
+def p_text(estimate: Estimate) -> str:
+    """A p-value with its usual precision."""
+    if estimate.p_value is None:
+        return NONE
+    return "< 0.001" if estimate.p_value < 0.001 else f"{estimate.p_value:.3f}"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A Markdown table; cell text can't break out of it."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell_text(value) for value in line) + " |" for line in lines) + "\n"
+
+
+def cell_text(value: object) -> str:
+    """Text for one table cell: bars escaped, line ends visible, markup inert."""
+    text = str(value).replace("|", "\\|").replace("<", "&lt;").replace("\r", "\\r").replace("\n", "\\n")
+    return text or NONE
