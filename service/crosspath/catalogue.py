@@ -21,7 +21,7 @@ def catalogue_dir(kind: Kind) -> Path:
     Raises:
         ConfigError: the installation has lost it.
     """
-    for directory in (_PACKAGE / "catalogue_data" / kind, _PACKAGE.parent.parent / kind):
+    for directory in (_PACKAGE / "_catalogue" / kind, _PACKAGE.parent.parent / kind):
         if directory.is_dir():
             return directory
     raise ConfigError(f"this installation has no {kind!r} directory; install Crosspath again", source=str(_PACKAGE))

@@ -54,6 +54,7 @@ def execute(task: Task, command: str, base: Path) -> Outcome:
 
 
 def write(entries: tuple[FileEntry, ...] | list[FileEntry], top: Path) -> None:
+    """Files of a fixture, or programs, with their modes."""
     for entry in entries:
         path = top / os.fsdecode(entry.path)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -62,10 +63,12 @@ def write(entries: tuple[FileEntry, ...] | list[FileEntry], top: Path) -> None:
 
 
 def filled_in(program: FileEntry, work: Path) -> FileEntry:
+    """The program as the sandbox hands it over: ``{work}`` replaced."""
     return program.model_copy(update={"content": program.content.replace(b"{work}", os.fsencode(work))})
 
 
 def state_of(task: Task, work: Path) -> dict[bytes, tuple[bytes, bool]]:
+    """Path -> content and whether it is executable, without what the task ignores."""
     files = {os.fsencode(path.relative_to(work)): path for path in work.rglob("*") if path.is_file()}
     return {
         name: (path.read_bytes(), bool(path.stat().st_mode & 0o111))
@@ -75,10 +78,12 @@ def state_of(task: Task, work: Path) -> dict[bytes, tuple[bytes, bool]]:
 
 
 def expected_of(task: Task) -> dict[bytes, tuple[bytes, bool]]:
+    """The same for the declared state."""
     return {entry.path: (entry.content, False) for entry in task.expected}
 
 
 def observed(task: Task, work: Path, env: Mapping[str, str]) -> bool:
+    """Whether every observer prints what it should."""
     return all(
         subprocess.run(["bash", "-c", observer.command], cwd=work, env=env, capture_output=True).stdout == observer.expected
         for observer in task.observers
@@ -87,10 +92,12 @@ def observed(task: Task, work: Path, env: Mapping[str, str]) -> bool:
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Outcome]:
+    """Every task by its oracle, its naive command, and its oracle between double quotes."""
     base = tmp_path_factory.mktemp("catalogue")
     results: dict[tuple[str, str], Outcome] = {}
     for task in TASKS.values():
-        assert task.oracle and task.naive
+        assert task.oracle
+        assert task.naive
         ways = {"oracle": task.oracle, "naive": task.naive, "oracle nested": nested(task.oracle)}
         for way, command in ways.items():
             results[task.id, way] = execute(task, command, base / task.id.replace("/", "-") / way.replace(" ", "-"))
@@ -106,7 +113,7 @@ def test_oracle_is_right_raw(task: Task, outcomes: dict[tuple[str, str], Outcome
 @pytest.mark.parametrize("task", BENIGN, ids=lambda task: task.id)
 def test_benign_tasks_survive_every_simple_path(task: Task, tmp_path: Path) -> None:
     """A tier-0 oracle and naive command come through double quotes, single quotes and a script file unharmed."""
-    for command in (task.oracle, task.naive):
+    for name, command in (("oracle", task.oracle), ("naive", task.naive)):
         assert command is not None
         script = tmp_path / "script"
         script.write_text(command)
@@ -119,7 +126,7 @@ def test_benign_tasks_survive_every_simple_path(task: Task, tmp_path: Path) -> N
             f"eval {shlex.quote(command)}",
         ]
         for number, way in enumerate(ways):
-            assert execute(task, way, tmp_path / f"{command == task.naive}{number}").state_ok, way
+            assert execute(task, way, tmp_path / f"{name}{number}").state_ok, way
 
 
 def test_double_quotes_harm_the_oracles_of_hostile_tasks(outcomes: dict[tuple[str, str], Outcome]) -> None:

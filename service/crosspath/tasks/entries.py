@@ -5,7 +5,7 @@ import binascii
 import json
 import re
 from collections.abc import Collection, Mapping
-from typing import Literal, cast
+from typing import Literal
 
 from crosspath.tasks.places import Place, as_object, as_text, encoded, known_names
 from crosspath.types import Compare, FileEntry
@@ -144,4 +144,4 @@ def _compared(entry: FileEntry, way: object, place: Place) -> FileEntry:
             json.loads(entry.content)
         except (ValueError, RecursionError):
             raise place.refuse("compared as JSON, but the expected content is itself no JSON") from None
-    return entry.model_copy(update={"compare": cast(Compare, way)})
+    return entry.model_copy(update={"compare": way})

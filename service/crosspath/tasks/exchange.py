@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, TypeVar
 
 from crosspath.tasks.choosing import same_name
 from crosspath.tasks.entries import read_bytes, read_directories, read_entries, with_compare
@@ -80,7 +80,7 @@ def task_from_object(value: object, place: Place) -> Task:
         timeout_s=reading.get("timeout_s", lambda value, there: as_number(value, there, 0.01, 600, "seconds"), 10.0),
         oracle=reading.get("oracle", _non_empty, None),
         naive=reading.get("naive", _non_empty, None),
-        meta=reading.get("meta", as_json, {}),
+        meta=reading.get("meta", as_json, dict[str, Any]()),
     )
 
 
@@ -117,9 +117,9 @@ class _Reading:
         return self.get("compare", lambda value, there: with_compare(entries, value, there), entries)
 
     def observers(self) -> tuple[Observer, ...]:
-        lines = self.get("observe", _named_texts, {})
+        lines = self.get("observe", _named_texts, dict[str, str]())
         there = self.place.at("expected_observed")
-        right = self.get("expected_observed", as_object, {})
+        right = self.get("expected_observed", as_object, dict[str, object]())
         for name in right:
             if name not in lines:
                 raise there.refuse(f"no observer {name!r} in 'observe'; {known_names(lines, name)}")
@@ -139,9 +139,7 @@ def _message(value: object, place: Place) -> Message:
     role = fields.get("role")
     if role not in ROLES:
         raise place.at("role").refuse(f"unknown role {role!r}; {known_names(ROLES, str(role))}")
-    return Message(
-        role=cast(Literal["system", "user", "assistant"], role), content=as_text(fields.get("content"), place.at("content"))
-    )
+    return Message(role=role, content=as_text(fields.get("content"), place.at("content")))
 
 
 def _task_id(value: object, place: Place) -> str:

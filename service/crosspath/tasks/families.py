@@ -1,7 +1,8 @@
 """Task families: one YAML file that expands to tasks.
 
-The head of a family is a task of the exchange format in which every text is a Jinja template over variables. Each variant gives the
-variables, and may replace fields of the head. What stands in a variant is literal: a payload with ``{{`` in it needs no escaping.
+The head of a family is a task of the exchange format in which every text is a Jinja template over variables. Each variant gives
+the variables, and may replace fields of the head. What stands in a variant is literal: a payload with ``{{`` in it needs no
+escaping.
 """
 
 import re

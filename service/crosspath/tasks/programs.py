@@ -14,7 +14,7 @@ _HOST_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 @dataclass(frozen=True)
 class StubAnswer:
-    """What a stub says to arguments that match ``argv``: one shell pattern each (``*`` and ``?``), a last ``**`` for any further."""
+    """What a stub says to arguments that match ``argv``: one pattern each (``*`` and ``?``), a last ``**`` for any further."""
 
     argv: tuple[str, ...]
     stdout: str = ""
@@ -44,7 +44,10 @@ def env_recorder(file: str, variables: Sequence[str]) -> str:
         f"    if [ \"${{{name}+set}}\" ]; then printf '%s\\000' \"{name}=${name}\"; else printf '%s\\000' {name}; fi\n"
         for name in variables
     )
-    return f"{_HEAD}# Appends NAME=VALUE (NAME alone where it is not set), each ended by a NUL byte.\n{{\n{lines}}} >> {_below_work(file)}\n"
+    return (
+        f"{_HEAD}# Appends NAME=VALUE (NAME alone where it is not set), each ended by a NUL byte.\n"
+        f"{{\n{lines}}} >> {_below_work(file)}\n"
+    )
 
 
 def env_record(variables: Sequence[str], values: Mapping[str, str]) -> str:

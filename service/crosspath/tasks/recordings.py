@@ -100,8 +100,8 @@ def _tool_call(value: object, place: Place, number: int, *, reserialised: bool) 
 
 
 def _arguments(value: object, place: Place, *, reserialised: bool) -> str:
-    if isinstance(value, dict) and reserialised:
-        return json.dumps(value, ensure_ascii=False)
+    if reserialised and not isinstance(value, str):
+        return json.dumps(as_object(value, place), ensure_ascii=False)
     if not isinstance(value, str):
         raise place.wrong(value, "the text of the arguments as it was received (an object only with fidelity 'reserialised')")
     return value

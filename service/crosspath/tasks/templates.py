@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from jinja2 import StrictUndefined
 from jinja2.exceptions import TemplateError
@@ -54,7 +54,10 @@ def _rendered(text: str, variables: Mapping[str, object], place: Place) -> str:
 def _environment() -> ImmutableSandboxedEnvironment:
     """No loader, so no template reads a file; texts are not HTML, and a final newline is content."""
     environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
-    environment.filters.update(quote=_quote, base64=_base64, git_blob=_git_blob, argv_record=_argv_record)
+    ours: dict[str, Callable[..., str]] = {
+        "quote": _quote, "base64": _base64, "git_blob": _git_blob, "argv_record": _argv_record
+    }  # fmt: skip
+    environment.filters.update(ours)  # pyright: ignore[reportUnknownMemberType]  # Jinja leaves the table's type open
     return environment
 
 
