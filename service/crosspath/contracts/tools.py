@@ -1,6 +1,6 @@
 """The tools of a contract: JSON schemas, and how a call is carried out.
 
-Each entry of ``tools`` has ``description``, ``parameters`` (a JSON schema of an object, or the name of a JSON file that holds it),
+Each entry of ``tools`` has ``description``, ``parameters`` (a JSON schema of an object, or the name of a JSON file with one),
 and one of ``argument`` (the argument that is shell text; with ``path`` it travels through that path) and ``write`` (the arguments
 that are a file's path and content).
 """
@@ -95,6 +95,10 @@ def _refuse_remote(node: object, place: Place) -> None:
 
 
 def _require_string(argument: str, parameters: Mapping[str, Any], place: Place) -> None:
-    declared = parameters.get("properties", {}).get(argument)
-    if not isinstance(declared, dict) or declared.get("type") != "string" or argument not in parameters.get("required", ()):
+    declared: Any = parameters.get("properties", {}).get(argument)
+    if (
+        not isinstance(declared, Mapping)
+        or cast("Mapping[str, object]", declared).get("type") != "string"
+        or argument not in parameters.get("required", ())
+    ):
         raise place.inside("parameters").wrong(f"must have {argument!r} as a required property of type string")

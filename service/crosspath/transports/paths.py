@@ -5,7 +5,7 @@ command are kept as hops.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -34,7 +34,7 @@ class Path:
     carrier: Chain | External
     contract: Contract | None = None
     cleanup: Cleanup = "none"
-    tool_chains: Mapping[str, Chain] = MappingProxyType({})
+    tool_chains: Mapping[str, Chain] = field(default_factory=lambda: MappingProxyType({}))
     """Tool name -> a chain of its own instead of the path's."""
 
     @property
