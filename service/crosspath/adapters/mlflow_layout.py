@@ -1,0 +1,234 @@
+"""What an evaluation looks like in MLflow, as plain data: one parent run, and two nested runs for each candidate.
+
+The parent carries the whole bundle, the spend and the report. A candidate's *matched* run (told and executed its own way) carries
+the effects, and its reference cells as tags; its *reference* run carries what they are measured against. All other cells are in
+the bundle.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from crosspath.adapters.mlflow_names import MAX_PARAM, NOTE_TAG, check_run, clean_name, fit_note, prompt_name, shown
+from crosspath.adapters.mlflow_params import (
+    cell_metrics,
+    cell_params,
+    effect_metrics,
+    estimate_text,
+    lock_candidate,
+    parent_params,
+    spend_metrics,
+)
+from crosspath.adapters.mlflow_rows import Row, RowSource, select_rows
+from crosspath.analysis.report import report_markdown
+from crosspath.store.bundle import figure_prefix
+from crosspath.types import Cell, Decomposition, Effect, Facts, Judgement, Text, digest
+
+EVALUATION_TAG, CANDIDATE_TAG, CELL_TAG = "crosspath.evaluation", "crosspath.candidate", "crosspath.cell"
+LOGGED_TAG = "crosspath.logged"
+"""Digest of the bundle's index, set last: a run without it was not logged to its end."""
+RUN_TYPE = ("mlflow.runType", "genai_evaluate")
+"""Without this tag MLflow's default view hides the run."""
+EFFECT_WORDS = {
+    "damage": "the path damages the same replies",
+    "compensation": "the model compensates when told",
+    "matched_gap": "what a matched score shows",
+    "contract_effect": "the contract alone changes",
+}
+
+
+@dataclass(frozen=True)
+class RunContent:
+    """One run: everything that is written to it."""
+
+    name: str
+    params: dict[str, str]
+    metrics: dict[str, float]
+    tags: dict[str, str]
+    long_params: dict[str, str]
+    """Param -> text that is too long for MLflow; logged as a file, its digest as the param."""
+    figures: tuple[str, ...] = ()
+    """Files of the bundle that are shown on this run."""
+    rows: tuple[Row, ...] = ()
+    prompts: tuple[str, ...] = ()
+    """Contracts that this run's model was told."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A whole evaluation."""
+
+    experiment: str
+    parent: RunContent
+    nested: tuple[RunContent, ...]
+    contracts: tuple[Text, ...]
+
+    def check(self) -> None:
+        """Refuse what MLflow would cut or drop.
+
+        Raises:
+            TrackerError: see :func:`crosspath.adapters.mlflow_names.check_run`.
+        """
+        for run in (self.parent, *self.nested):
+            check_run(run.name, run.params, run.metrics, run.tags)
+
+
+def layout(facts: Facts, judgement: Judgement, max_rows: int) -> Layout:
+    """The runs of an evaluation; at most ``max_rows`` per-task rows over all of them."""
+    shown_cells = [(number, one, cell) for number, one in enumerate(judgement.decompositions) for cell in shown_cells_of(one)]
+    source = RowSource(facts, judgement)
+    all_rows = [source.rows(one.candidate, cell.name) for _, one, cell in shown_cells]
+    rows = select_rows(all_rows, max_rows)
+    nested = tuple(
+        _nested(facts, number, one, cell, rows[place], len(all_rows[place]))
+        for place, (number, one, cell) in enumerate(shown_cells)
+    )
+    return Layout(facts.head.experiment, _parent(facts, judgement), nested, facts.contracts)
+
+
+def shown_cells_of(decomposition: Decomposition) -> tuple[Cell, ...]:
+    """The matched cell first, then the reference; one cell where they are the same or one is not applicable."""
+    found = [cell for name in ("NN", "RR") if (cell := decomposition.cell(name))]
+    return tuple(found) or decomposition.cells[-1:]
+
+
+def run_name(candidate: str, cell: Cell) -> str:
+    """``candidate · told X, done Y``."""
+    return f"{candidate} · told {cell.contract}, done {cell.transport}"
+
+
+def parent_name(facts: Facts) -> str:
+    """``SPEC · date``, in UTC to the minute."""
+    return f"{facts.head.name} · {datetime.fromtimestamp(facts.head.created_at, UTC):%Y-%m-%d %H:%M}"
+
+
+def _parent(facts: Facts, judgement: Judgement) -> RunContent:
+    note = fit_note(report_markdown(facts.head, facts.lock, judgement), "bundle/report.md")
+    tags = _common_tags(facts) | {"crosspath.role": "evaluation", "crosspath.status": facts.head.status, NOTE_TAG: note}
+    return _run(parent_name(facts), parent_params(facts), spend_metrics(judgement), tags)
+
+
+def _nested(facts: Facts, number: int, decomposition: Decomposition, cell: Cell, rows: tuple[Row, ...], of: int) -> RunContent:
+    candidate = lock_candidate(facts.lock, decomposition.candidate)
+    matched = cell is shown_cells_of(decomposition)[0]
+    params = cell_params(facts, candidate, cell) if candidate else {"candidate": decomposition.candidate}
+    metrics = cell_metrics(cell) | (effect_metrics(decomposition) if matched else {})
+    tags = _common_tags(facts) | _cell_tags(decomposition, cell, matched)
+    tags[NOTE_TAG] = fit_note(_cell_note(decomposition, cell, matched, len(rows), of), "bundle/report.md")
+    prefix = figure_prefix(decomposition.candidate, number)
+    figures = (f"figures/{prefix}-two-by-two.png", f"figures/{prefix}-causes.png") if matched else ()
+    prompts = (cell.contract,)
+    return _run(run_name(decomposition.candidate, cell), params, metrics, tags, figures=figures, rows=rows, prompts=prompts)
+
+
+def _run(
+    name: str,
+    params: dict[str, str],
+    metrics: dict[str, float],
+    tags: dict[str, str],
+    *,
+    figures: tuple[str, ...] = (),
+    rows: tuple[Row, ...] = (),
+    prompts: tuple[str, ...] = (),
+) -> RunContent:
+    """Moves params that MLflow can't hold to files, with their digest in the param's place."""
+    long = {key: value for key, value in params.items() if len(value) > MAX_PARAM}
+    params = {key: f"sha256:{digest(value)} (long_params/{key}.txt)" if key in long else value for key, value in params.items()}
+    return RunContent(shown(name), params, metrics, tags, long, figures, rows, prompts)
+
+
+def _common_tags(facts: Facts) -> dict[str, str]:
+    head, lock = facts.head, facts.lock
+    tags = {
+        RUN_TYPE[0]: RUN_TYPE[1],
+        EVALUATION_TAG: head.id,
+        "lock.digest": lock.digest,
+        "mlflow.source.name": f"crosspath run {shown(head.name)}",
+        "mlflow.source.type": "LOCAL",
+    }
+    optional = {"derived_from": head.derived_from, "derivation": head.derivation, "mlflow.source.git.commit": lock.commit}
+    return tags | {key: shown(value) for key, value in optional.items() if value}
+
+
+def _cell_tags(decomposition: Decomposition, cell: Cell, matched: bool) -> dict[str, str]:
+    control = decomposition.control
+    tags = {
+        CANDIDATE_TAG: shown(decomposition.candidate),
+        CELL_TAG: cell.name,
+        "crosspath.role": "matched" if matched else "reference",
+        "crosspath.control": f"{control.kind}: {control.status}",
+    }
+    if not matched:
+        return tags
+    for other in decomposition.cells:
+        if other is not cell:
+            tags[f"crosspath.cell.{other.name}"] = _cell_words(other)
+    for name, reason in decomposition.not_applicable.items():
+        tags[f"crosspath.cell.{clean_name(name)}"] = shown(f"not applicable: {reason}")[:1000]
+    for effect in decomposition.effects:
+        tags[f"crosspath.effect.{effect.name}"] = _effect_words(effect)
+    return tags
+
+
+def _cell_words(cell: Cell) -> str:
+    rate = "no score" if not cell.scored else f"{cell.passed} of {cell.scored} passed"
+    return shown(f"told {cell.contract}, done {cell.transport}: {rate}" + (f", {cell.faults} faults" if cell.faults else ""))
+
+
+def _effect_words(effect: Effect) -> str:
+    return (
+        f"{effect.minuend} - {effect.subtrahend}: for these {effect.these.n}: {estimate_text(effect.these, 'pp')}; "
+        f"task population: {estimate_text(effect.population, 'pp')}"
+    )
+
+
+def _cell_note(decomposition: Decomposition, cell: Cell, matched: bool, rows: int, of: int) -> str:
+    """The description of a nested run: plain words first, then the candidate's cells and effects."""
+    return "\n".join(_note_lines(decomposition, cell, matched, rows, of)) + "\n"
+
+
+def _note_lines(decomposition: Decomposition, cell: Cell, matched: bool, rows: int, of: int) -> Iterator[str]:
+    kind = "its own way" if matched else "as the reference: what the effects are measured against"
+    yield f"**{decomposition.candidate}**, told *{cell.contract}* and executed through *{cell.transport}* ({kind})."
+    unseen = f"{cell.faults} could not be observed, {cell.unstable} are unstable"
+    yield f"{cell.passed} of {cell.scored} scored replays passed; {unseen}."
+    yield ""
+    yield from _cells_table(decomposition, cell)
+    yield ""
+    if matched:
+        yield from _effects_table(decomposition)
+    control = decomposition.control
+    reason = f" ({control.reason})" if control.reason else ""
+    yield f"Control ({control.kind}): **{control.status}**, {control.compared} compared, {len(control.differing)} differ{reason}."
+    if rows < of:
+        yield f"Rows: {rows} of {of} replays are shown as traces, the rest is in `bundle/scores.parquet` of the parent run."
+
+
+def _cells_table(decomposition: Decomposition, cell: Cell) -> Iterator[str]:
+    yield "| cell | told | executed through | passed | silently wrong | causes |"
+    yield "|---|---|---|---|---|---|"
+    for one in decomposition.cells:
+        causes = ", ".join(f"{count} {cause}" for cause, count in sorted(one.causes.items(), key=lambda item: -item[1]))
+        mark = f"**{one.name}** (this run)" if one is cell else one.name
+        wrong = "" if one.silent_wrong.value is None else f"{100 * one.silent_wrong.value:.0f} %"
+        passed = f"{one.passed} of {one.scored}"
+        yield f"| {mark} | {one.contract} | {one.transport} | {passed} | {wrong} | {causes or '-'} |"
+    for name, reason in decomposition.not_applicable.items():
+        yield f"| {name} | | | not applicable | | {reason} |"
+
+
+def _effects_table(decomposition: Decomposition) -> Iterator[str]:
+    yield "| effect | what it says | these replies | task population |"
+    yield "|---|---|---|---|"
+    for effect in decomposition.effects:
+        words = EFFECT_WORDS[effect.name]
+        name = f"{effect.name.replace('_', ' ')} ({effect.minuend} - {effect.subtrahend})"
+        yield f"| {name} | {words} | {_points(effect.these.value)} | {estimate_text(effect.population, 'pp')} |"
+    yield ""
+
+
+def _points(share: float | None) -> str:
+    return "unknown" if share is None else f"{100 * share:+.1f} pp"
+
+
+__all__ = ["Layout", "RunContent", "layout", "parent_name", "prompt_name", "run_name", "shown_cells_of"]

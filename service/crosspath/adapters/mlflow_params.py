@@ -1,0 +1,158 @@
+"""Configuration and results of an evaluation as MLflow params and metrics: pure functions of the records."""
+
+from collections.abc import Mapping
+
+from crosspath.adapters.mlflow_names import UNSET, finite, flatten, value_text
+from crosspath.types import Candidate, Cell, Decomposition, Estimate, Facts, Judgement, Lock, Text, digest
+
+EFFECT_METRICS = {"damage": "dmg", "compensation": "comp", "matched_gap": "gap", "contract_effect": "told"}
+"""Effect -> stem of its metrics. Column headers are cut after about ten letters, so names differ before that."""
+EFFECT_VALUES = {"damage": "damage_pp", "compensation": "compens_pp", "matched_gap": "gap_pp", "contract_effect": "told_pp"}
+
+
+def shared_params(facts: Facts) -> dict[str, str]:
+    """What all runs of the evaluation have in common: tasks, reference, toolchain, packages, code."""
+    lock = facts.lock
+    toolchain = lock.toolchain.model_dump(mode="json") if lock.toolchain else {"sandbox": None}
+    values: dict[str, object] = {
+        "reference": {"contract": lock.reference.contract, "transport": lock.reference.transport},
+        "trials": lock.trials,
+        "tasks": {"count": len(lock.tasks), "digest": digest(dict(lock.tasks))},
+        "kind": facts.head.kind,
+        "spec.digest": facts.head.spec_digest,
+        "lock.digest": lock.digest,
+        "toolchain": toolchain,
+        "packages": dict(lock.packages),
+        "commit": lock.commit or None,
+        "dirty": lock.dirty,
+    }
+    return _texts(values)
+
+
+def parent_params(facts: Facts) -> dict[str, str]:
+    """The shared part and the names of the candidates; each candidate's own fields are on its nested runs."""
+    return _texts({"candidates": ", ".join(one.name for one in facts.lock.candidates)}) | shared_params(facts)
+
+
+def cell_params(facts: Facts, candidate: Candidate, cell: Cell) -> dict[str, str]:
+    """Every configuration field of one nested run. ``contract`` and ``transport`` are the cell's, so that columns line up."""
+    generation, lock = candidate.generation, facts.lock
+    point = {key: UNSET if value is None else value for key, value in generation.operating_point.model_dump(mode="json").items()}
+    model = generation.model
+    values: dict[str, object] = {
+        "candidate": candidate.name,
+        "candidate.contract": generation.contract,
+        "candidate.transport": candidate.transport,
+        "model": model.name,
+        "model.served": ", ".join(lock.served_models.get(model.name, ())) or None,
+        "model.fingerprint": ", ".join(lock.fingerprints.get(model.name, ())) or None,
+        "model.api_base": model.api_base,
+        "model.api_key_env": model.api_key_env,
+        "model.params": model.params,
+        "model.prices": model.prices.model_dump(mode="json") if model.prices else None,
+        "op": point,
+        "harness": candidate.harness,
+        "request_style": generation.request_style,
+        "tools": ", ".join(generation.tools) if generation.tools is not None else "all",
+        "validator": candidate.validator,
+        "validator.digest": lock.suites.get(candidate.validator),
+        "contract": cell.contract,
+        "contract.version": _version(facts.contracts, cell.contract),
+        "contract.digest": lock.contracts.get(cell.contract),
+        "transport": cell.transport,
+        "transport.version": _version(facts.transports, cell.transport),
+        "transport.digest": lock.transports.get(cell.transport),
+    }
+    return _texts(values) | shared_params(facts)
+
+
+def cell_metrics(cell: Cell) -> dict[str, float]:
+    """Rates (0 to 1) and counts of one cell; what is unknown is left out."""
+    causes = {f"cause.{cause}": count for cause, count in cell.causes.items() if not cause.startswith("fault:")}
+    tiers = {f"tier{tier}_rate": passed / scored for tier, (passed, scored) in cell.tiers.items() if scored}
+    return finite(
+        {
+            "pass_rate": cell.rate.value,
+            "low_rate": cell.rate.low,
+            "high_rate": cell.rate.high,
+            "worst_rate": cell.rate.worst,
+            "best_rate": cell.rate.best,
+            "silent_wr": cell.silent_wrong.value,
+            "n_planned": cell.planned,
+            "n_scored": cell.scored,
+            "n_passed": cell.passed,
+            "n_faults": cell.faults,
+            "n_unstable": cell.unstable,
+        }
+    ) | finite(dict(sorted({**tiers, **causes}.items())))
+
+
+def effect_metrics(decomposition: Decomposition) -> dict[str, float]:
+    """Damage, compensation and gap in percentage points: exact for these replies, and the interval for the task population.
+
+    ``damage_pp`` is the difference of the two cells' rates, so ``damage_pp + compens_pp = gap_pp``; ``pop_*`` estimate the
+    population of task families, with 95 % bounds.
+    """
+    metrics: dict[str, float | int | None] = {}
+    for effect in decomposition.effects:
+        stem = EFFECT_METRICS[effect.name]
+        metrics[EFFECT_VALUES[effect.name]] = _points(effect.these.value)
+        metrics[f"{stem}_pop_pp"] = _points(effect.population.value)
+        metrics[f"{stem}_low_pp"] = _points(effect.population.low)
+        metrics[f"{stem}_high_pp"] = _points(effect.population.high)
+    control = decomposition.control
+    metrics |= {
+        "ctrl_holds": None if control.status == "missing" else int(control.status == "holds"),
+        "ctrl_tasks": control.compared,
+        "ctrl_diff": len(control.differing),
+    }
+    return finite(metrics)
+
+
+def spend_metrics(judgement: Judgement) -> dict[str, float]:
+    """What generation took. An unknown total cost is left out; ``known_usd`` is the part that is known."""
+    spend = judgement.spend
+    return finite(
+        {
+            "cost_usd": spend.cost_usd,
+            "known_usd": spend.cost_known_usd if spend.cost_usd is None else None,
+            "requests": spend.requests,
+            "failed_req": spend.requests_failed,
+            "replies": spend.replies,
+            "reused": spend.replies_reused,
+            "bought_2x": spend.bought_again,
+            "tokens_in": spend.prompt_tokens,
+            "tokens_out": spend.completion_tokens,
+            "no_usage": spend.usage_unknown,
+            "gener_s": spend.generation_s,
+            "sessions": spend.sessions,
+        }
+    )
+
+
+def estimate_text(estimate: Estimate, unit: str = "%") -> str:
+    """``64 % [51, 77] (t on family means, n = 24)``; says so where nothing could be estimated."""
+    if estimate.value is None:
+        return f"unknown ({estimate.method}, n = {estimate.n})"
+    sign = "+" if unit == "pp" else ""
+    interval = ""
+    if estimate.low is not None and estimate.high is not None:
+        interval = f" [{100 * estimate.low:{sign}.1f}, {100 * estimate.high:{sign}.1f}]"
+    return f"{100 * estimate.value:{sign}.1f} {unit}{interval} ({estimate.method}, n = {estimate.n})"
+
+
+def lock_candidate(lock: Lock, name: str) -> Candidate | None:
+    """The candidate of that name."""
+    return next((one for one in lock.candidates if one.name == name), None)
+
+
+def _points(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+def _version(texts: tuple[Text, ...], name: str) -> str | None:
+    return next((text.version or None for text in texts if text.name == name), None)
+
+
+def _texts(values: Mapping[str, object]) -> dict[str, str]:
+    return {name: value_text(value) for name, value in flatten(values)}
