@@ -4,7 +4,7 @@ import email.utils
 import json
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import httpx
@@ -115,6 +115,8 @@ def _by_class(kind: type[BaseException]) -> Kind:
 
 
 def _by_status(status: int, named: Kind) -> Kind:
+    if 300 <= status < 400:
+        return BAD_REQUEST  # redirects are not followed: the request would go to a host that nobody named
     if status < 400:
         # A gateway that packs its provider's error into a 200 gives the code in the body; litellm's class knows it.
         return named if named in (RATE_LIMIT, AUTH, NOT_FOUND) else BAD_RESPONSE
@@ -123,7 +125,7 @@ def _by_status(status: int, named: Kind) -> Kind:
     return _BY_STATUS.get(status, BAD_REQUEST)
 
 
-def retry_after_s(headers: httpx.Headers) -> float | None:
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait, from ``Retry-After`` (seconds or a date) or ``Retry-After-Ms``; None where the server doesn't say."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
@@ -152,14 +154,24 @@ def model_error(error: BaseException, attempt: Attempt, secrets: Iterable[str]) 
     """The ``ModelError`` for ``error``: one line, without secrets (they go before it is cut)."""
     kind = kind_of(error, attempt)
     message = scrub(_one_line(error, attempt), secrets)[:500]
-    return ModelError(message, type_=kind.type, retryable=kind.retryable, retry_after_s=retry_after_s(attempt.headers))
+    return ModelError(message, type_=kind.type, retryable=kind.retryable, retry_after_s=retry_after_s(_headers(error, attempt)))
+
+
+def _headers(error: BaseException, attempt: Attempt) -> Mapping[str, str]:
+    """Of the response as we saw it, else as litellm kept it."""
+    return attempt.headers or getattr(getattr(error, "response", None), "headers", None) or {}
 
 
 def _one_line(error: BaseException, attempt: Attempt) -> str:
     if attempt.failure is not None:
         return f"{type(attempt.failure).__name__}: {attempt.failure}".rstrip(": ")
     status = f"status {attempt.status}: " if attempt.status is not None else ""
-    return status + " ".join((_error_text(attempt.body, "message") or str(error)).split())
+    return status + " ".join((_error_text(attempt.body, "message") or _before_trace(error)).split())
+
+
+def _before_trace(error: BaseException) -> str:
+    """litellm packs a traceback into some messages."""
+    return str(error).partition("Traceback (most recent call last)")[0]
 
 
 def _error_text(body: bytes | None, name: str) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any
 from crosspath.adapters.litellm_model.faults import CONTENT_FILTER, kind_of, model_error, scrub
 from crosspath.adapters.litellm_model.prices import cost_of
 from crosspath.adapters.litellm_model.reading import chat_of, from_chat, from_object
-from crosspath.adapters.litellm_model.vendor import ANSWER, close, litellm
+from crosspath.adapters.litellm_model.vendor import ANSWER, client_for, close, litellm
 from crosspath.adapters.litellm_model.wire import ATTEMPT, Attempt
 from crosspath.errors import BoundaryError, ModelError, boundary
 from crosspath.types import Reply, Request
@@ -133,6 +133,7 @@ class _Call:
             "max_retries": 0,
             "drop_params": False,
             "logger_fn": self.logged.update,
+            "client": client_for(request.model, request.endpoint),
         }
 
     async def _send(self, acompletion: Callable[..., Awaitable[Any]], kwargs: dict[str, Any]) -> tuple[Any, BoundaryError | None]:
@@ -147,8 +148,8 @@ class _Call:
     def _read(self, response: Any) -> Reply:
 
         translated = from_object(response, self._raw())
-        chat = chat_of(self.attempt.body)
-        if chat is not None and self.attempt.status == 200:
+        chat = self._chat()
+        if chat is not None:
             return from_chat(chat, translated.finish_reason if translated else None)
         if translated is None:
             raise ModelError("the response holds no reply", type_="bad_response", retryable=True)
@@ -168,8 +169,7 @@ class _Call:
             raise ModelError(f"no reply within {self.request.timeout_s:g} s", type_="timeout", retryable=True) from None
         if kind_of(cause, self.attempt) is CONTENT_FILTER:
             return Reply(finish_reason="content_filter")
-        chat = chat_of(self.attempt.body)
-        if chat is not None and self.attempt.status == 200:
+        if (chat := self._chat()) is not None:
             return from_chat(chat, None)
         raise model_error(cause, self.attempt, self.secrets) from None
 
@@ -202,6 +202,9 @@ class _Call:
             return self.attempt.body.decode("utf-8", "backslashreplace")
         logged = self.logged.get("original_response")
         return logged if isinstance(logged, str) else None
+
+    def _chat(self) -> dict[str, Any] | None:
+        return chat_of(self._raw()) if self.attempt.status in (200, None) else None
 
     def _sent_body(self) -> dict[str, Any] | None:
         sent: Any = self.attempt.sent

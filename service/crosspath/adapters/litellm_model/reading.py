@@ -11,10 +11,10 @@ _FINISH = ("stop", "length", "tool_calls", "content_filter", "function_call")
 _MENTIONS_USAGE = re.compile(r'"[^"]*(?:usage|token|_count)[^"]*"\s*:', re.IGNORECASE)
 
 
-def chat_of(body: bytes | None) -> dict[str, Any] | None:
+def chat_of(body: bytes | str | None) -> dict[str, Any] | None:
     """The body as an OpenAI-style chat completion; None when it is something else."""
     try:
-        parsed = json.loads(body or b"")
+        parsed = json.loads(body or "")
         message = parsed["choices"][0]["message"]
     except (ValueError, KeyError, IndexError, TypeError, RecursionError):
         return None
@@ -44,8 +44,19 @@ def from_object(response: Any, raw: str | None) -> Reply | None:
         return None
     chat = response.model_dump()
     reply = from_chat(chat, chat["choices"][0].get("finish_reason"))
-    known = reply.usage if reply.usage and reply.usage.prompt_tokens and (raw is None or _MENTIONS_USAGE.search(raw)) else None
-    return reply.model_copy(update={"fidelity": "reserialised", "usage": known})
+    counted = bool(reply.usage and reply.usage.prompt_tokens and (raw is None or _MENTIONS_USAGE.search(raw)))
+    return reply.model_copy(
+        update={"fidelity": "reserialised", "usage": reply.usage if counted else None, "served_model": _served_model(raw)}
+    )
+
+
+def _served_model(raw: str | None) -> str | None:
+    """litellm's object repeats the requested name, so only the body can say what served it."""
+    try:
+        body = json.loads(raw or "")
+    except (ValueError, RecursionError):
+        return None
+    return _string(body.get("model") or body.get("modelVersion")) if isinstance(body, dict) else None
 
 
 def usage_of(usage: Any) -> Usage | None:

@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 
 from crosspath.adapters.litellm_model.wire import RecordingTransport
+from crosspath.errors import BoundaryError, ModelError, boundary
 from crosspath.types import Reply
 
 OWN_PROVIDERS = ("baseline", "recorded")
@@ -21,6 +22,26 @@ OWN_PROVIDERS = ("baseline", "recorded")
 ANSWER: ContextVar[Reply | None] = ContextVar("crosspath_answer", default=None)
 """The reply that the custom provider gives to the call of the running task. A context variable, because litellm keeps its
 providers in a global list and one process may hold several models with different answers."""
+
+_HANDLER_PROVIDERS = frozenset(
+    (
+        "anthropic",
+        "bedrock",
+        "databricks",
+        "deepseek",
+        "fireworks_ai",
+        "gemini",
+        "groq",
+        "hosted_vllm",
+        "huggingface",
+        "mistral",
+        "ollama_chat",
+        "openrouter",
+        "together_ai",
+        "xai",
+    )
+)
+"""Providers that litellm calls with its own HTTP handler and not with an SDK. For others, litellm's log is what we see."""
 
 _ENVIRONMENT = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
@@ -52,10 +73,27 @@ def transport() -> RecordingTransport:
     return RecordingTransport(_client)
 
 
+def client_for(model: str, api_base: str | None) -> Any:
+    """A handler over our transport for providers that take one; None for the rest, and SDK providers use it anyway."""
+    try:
+        with boundary(ModelError, model):
+            provider = litellm().get_llm_provider(model=model, api_base=api_base)[1]
+    except BoundaryError:
+        return None
+    return _handler() if provider in _HANDLER_PROVIDERS else None
+
+
+@cache
+def _handler() -> Any:
+    from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
+
+    return AsyncHTTPHandler(transport=transport(), follow_redirects=False)
+
+
 def _client() -> httpx.AsyncClient:
     from litellm.llms.custom_httpx.http_handler import get_ssl_configuration
 
-    return httpx.AsyncClient(verify=get_ssl_configuration(), timeout=None)
+    return httpx.AsyncClient(verify=get_ssl_configuration(), timeout=None, limits=httpx.Limits())
 
 
 def _quieten(module: Any) -> None:
