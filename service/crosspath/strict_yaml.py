@@ -16,7 +16,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-import yaml
 from yaml.composer import Composer
 from yaml.error import MarkedYAMLError, YAMLError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
@@ -81,7 +80,7 @@ def read_document(text: str, source: str) -> Document:
         ConfigError: as :func:`load_yaml`.
     """
     try:
-        node = yaml.compose(text, Loader=_Loader)  # type: ignore[arg-type]  # the stub asks for a constructor, too
+        node: Node | None = _Loader(text).get_single_node()
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ConfigError(f"not readable as YAML: {error.problem or error.context}", source=f"{source}:{line}") from None
@@ -107,7 +106,7 @@ class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):  # pyright: igno
         """Mark plain scalars, which alone may mean something else than text."""
         if kind is ScalarNode and isinstance(implicit, tuple) and implicit[0]:
             return _PLAIN
-        return str(super().resolve(kind, value, implicit))
+        return str(super().resolve(kind, value, implicit))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
 
 
 @dataclass
@@ -163,7 +162,7 @@ class _Reading:
         if node.tag == _PLAIN:
             return self.plain(node, node.value)
         self.require_no_tag(node, "str")
-        return node.value
+        return self.text(node, node.value)
 
     def plain(self, node: ScalarNode, text: str) -> JSON:
         if text in _NULLS:
@@ -175,7 +174,14 @@ class _Reading:
         for pattern, convert in _NUMBERS:
             if pattern.fullmatch(text):
                 return self.finite(node, convert(text))
-        return text
+        return self.text(node, text)
+
+    def text(self, node: Node, text: str) -> str:
+        """``text`` with escaped surrogate pairs (as JSON writes them) joined; half a pair is no character."""
+        try:
+            return text.encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError:
+            self.refuse(node, "half a surrogate pair is no character")
 
     def finite(self, node: Node, number: int | float) -> int | float:
         if abs(number) > sys.float_info.max:

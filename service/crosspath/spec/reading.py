@@ -3,7 +3,7 @@
 import json
 import re
 from pathlib import PurePath
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -14,7 +14,6 @@ from crosspath.spec.resolution import Misplaced, name_problem, near
 from crosspath.spec.schema import fields_at
 from crosspath.spec.specification import Spec
 from crosspath.strict_yaml import Document, Place, read_document
-from crosspath.types import JSON
 
 _SHORTHAND_ENTRIES = {"models": "model", "candidates": "model"}
 _SHORTHAND_SECTIONS = {"executor": "kind"}
@@ -82,13 +81,14 @@ def _written_out(value: dict[str, Any]) -> dict[str, Any]:
         if key in _SHORTHAND_SECTIONS:
             full[key] = _expanded(item, _SHORTHAND_SECTIONS[key])
         elif key in _SHORTHAND_ENTRIES and isinstance(item, dict):
-            full[key] = {name: _expanded(entry, _SHORTHAND_ENTRIES[key]) for name, entry in item.items()}
+            named = cast("dict[str, Any]", item)
+            full[key] = {name: _expanded(entry, _SHORTHAND_ENTRIES[key]) for name, entry in named.items()}
         elif item is not None:
             full[key] = item
     return full
 
 
-def _expanded(value: JSON, field: str) -> JSON:
+def _expanded(value: Any, field: str) -> Any:
     if value is None:
         return {}
     return {field: value} if isinstance(value, str) else value
@@ -116,7 +116,7 @@ def _problem(details: ErrorDetails) -> str:
     if details["type"] == "missing":
         return "is missing"
     if details["type"] == "value_error":
-        return f"{_short(value)}: {details['ctx']['error']}" if not isinstance(value, dict) else str(context["error"])
+        return str(context["error"]) if isinstance(value, dict) else f"{_short(value)}: {context['error']}"
     message, hint = details["msg"], ""
     for theirs, ours in _WORDS.items():
         message = message.replace(theirs, ours, 1)

@@ -1,6 +1,5 @@
 """From entries and defaults to candidates. Every error says where it stands, so that a line can be given for it."""
 
-import posixpath
 import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -70,7 +69,7 @@ def check_kind(candidates: Iterable[Candidate]) -> None:
 def near(name: str, known: Iterable[str]) -> str:
     """The end of a sentence that names what was probably meant, or what there is."""
     names = sorted(known)
-    close = get_close_matches(name, names, n=3, cutoff=0.6)
+    close = get_close_matches(name, names, n=2, cutoff=0.8) or get_close_matches(name, names, n=1, cutoff=0.5)
     if close:
         return "did you mean " + " or ".join(close) + "?"
     return "known: " + ", ".join(names) if names else "none is known"
@@ -164,6 +163,6 @@ def name_problem(name: str) -> str | None:
     """Why ``name`` can't name a candidate or an evaluation; None if it can."""
     if not re.fullmatch(NAME_PATTERN, name):
         return "is no name: 1-60 letters, digits, spaces or _ - . / are possible"
-    if name != name.strip() or name.startswith("/") or posixpath.normpath(name) != name or name in (".", ".."):
+    if name != name.strip() or any(part in ("", ".", "..") for part in name.split("/")):
         return "is no name: no space at either end, no empty, '.' or '..' part between slashes"
     return None
