@@ -92,6 +92,7 @@ def cause_of(signs: Signs) -> Cause | None:
     """The first rule that applies; None only where the state is right and the path told success."""
     if signs.state_ok and signs.reported_ok:
         return None
-    return next(
-        (rule.cause for rule in PRECEDENCE if rule.applies(signs)), "wrong_state" if not signs.state_ok else "runtime_error"
-    )
+    for rule in PRECEDENCE:
+        if rule.applies(signs):
+            return rule.cause
+    return "runtime_error" if signs.state_ok else "wrong_state"

@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal, cast, get_args
 
-import yaml
-
 from crosspath.errors import ConfigError
+from crosspath.strict_yaml import load_yaml
 from crosspath.types import Cause, Text
 
 TableName = Literal["final_state", "executions"]
@@ -168,25 +167,11 @@ def _item_schemas(table: TableName) -> Iterator[dict[str, Any]]:
         }
 
 
-class _UniqueKeys(yaml.SafeLoader):
-    """YAML where a key that stands twice is an error, not the last one winning."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise yaml.constructor.ConstructorError(None, None, f"the key {twice!r} stands twice", node.start_mark)
-        return super().construct_mapping(node, deep)
-
-
 def _document(text: Text) -> dict[str, Any]:
-    try:
-        document = yaml.load(text.content, _UniqueKeys)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ConfigError("is not YAML: " + " ".join(str(error).split())[:300], source=text.name) from error
+    document = load_yaml(text.content, text.name)
     if not isinstance(document, dict):
         raise ConfigError("must be a mapping with name, final_state and executions", source=text.name)
-    fields = cast(dict[str, Any], document)
+    fields = document
     _only_known(fields, ("name", "version", *COLUMNS), text.name, "")
     if not isinstance(fields.get("name"), str):
         raise ConfigError(f"must be a text, got {fields.get('name')!r}", source=text.name, field="name")
@@ -278,7 +263,7 @@ def _check_set(values: Any, source: str, field: str) -> None:
         raise ConfigError(f"must be a list that is not empty, got {values!r}", source=source, field=field)
     for value in cast(list[Any], values):
         if isinstance(value, bool) or not isinstance(value, str | int):
-            problem = f"{value!r} is neither a text nor a whole number (YAML reads a bare no or on as a truth value: quote it)"
+            problem = f"{value!r} is neither a text nor a whole number"
             raise ConfigError(problem, source=source, field=field)
 
 

@@ -15,12 +15,10 @@ Rules of the comparison:
 """
 
 import fnmatch
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePosixPath
 
 from crosspath.escaping import escape
 from crosspath.scoring.contents import content_key, entry_key
@@ -46,7 +44,7 @@ class Tables:
 
 
 def scorable(replay: Replay) -> bool:
-    """Whether a replay can be scored at all: not a fault, its fixture was set up, and something was or could not be executed."""
+    """Whether a replay can be scored: it is no fault, its setup went well, and it was executed or its delivery says why not."""
     if replay.fault is not None:
         return False
     if replay.execution is None:
@@ -55,12 +53,12 @@ def scorable(replay: Replay) -> bool:
 
 
 def build_tables(tasks: Mapping[str, Task], replays: Sequence[Replay]) -> Tables:
-    """The tables of all scorable replays that have an execution, in the order given.
+    """The tables of all replays that have an execution, in the order given; the others have no rows.
 
     Raises:
         KeyError: a replay's task is not in ``tasks``.
     """
-    judged = [replay for replay in replays if replay.execution is not None and scorable(replay)]
+    judged = [replay for replay in replays if replay.execution is not None]
     wanted = {name: _Wanted(tasks[name]) for name in {replay.key.trial.task for replay in judged}}
     final_state: list[Row] = []
     executions: list[Row] = []
@@ -108,7 +106,7 @@ class _Wanted:
 
 
 def _normal(path: bytes) -> bytes:
-    return os.fsencode(PurePosixPath(os.fsdecode(path)))
+    return b"/".join(part for part in path.split(b"/") if part not in (b"", b"."))
 
 
 def _parents(path: bytes) -> Iterator[bytes]:
