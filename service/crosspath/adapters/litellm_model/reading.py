@@ -44,9 +44,17 @@ def from_object(response: Any, raw: str | None) -> Reply | None:
         return None
     chat = response.model_dump()
     reply = from_chat(chat, chat["choices"][0].get("finish_reason"))
-    counted = bool(reply.usage and reply.usage.prompt_tokens and (raw is None or _MENTIONS_USAGE.search(raw)))
-    return reply.model_copy(
-        update={"fidelity": "reserialised", "usage": reply.usage if counted else None, "served_model": _served_model(raw)}
+    sent = raw is None or _MENTIONS_USAGE.search(raw)
+    usage = _without_invented(reply.usage) if sent else None
+    return reply.model_copy(update={"fidelity": "reserialised", "usage": usage, "served_model": _served_model(raw)})
+
+
+def _without_invented(usage: Usage | None) -> Usage | None:
+    """litellm writes zeros for what it does not know: no request has an empty prompt, and details at zero may be unknown."""
+    if usage is None or not usage.prompt_tokens:
+        return None
+    return usage.model_copy(
+        update={"reasoning_tokens": usage.reasoning_tokens or None, "cached_tokens": usage.cached_tokens or None}
     )
 
 
