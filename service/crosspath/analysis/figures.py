@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import textwrap
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from crosspath.analysis.stages import NOT_OBSERVED, by_stage
 from crosspath.analysis.wording import percent, points
@@ -41,17 +41,18 @@ _HALF_WIDTH, _HALF_HEIGHT = 1.45, 0.85
 
 def two_by_two(decomposition: Decomposition) -> bytes:
     """The 2x2 with counts and rates; arrows carry damage, compensation, matched gap and contract effect in points."""
-    figure, axes = _canvas(11.0, 7.4)
-    axes.set_xlim(-0.1, 10.9)
+    figure = _figure(11.0, 7.4)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_xlim(-0.3, 10.7)
     axes.set_ylim(0.0, 7.4)
     axes.axis("off")
-    _heading(axes, 0.0, 7.1, decomposition)
+    _heading(axes, 0.0, 7.0, decomposition)
     for side, x in (("R", 3.0), ("N", 8.2)):
         _text(axes, x, 5.95, f"done {side}", 12, weight="bold")
         _text(axes, x, 5.65, _short(_name(decomposition, side, 1), 34), 10)
     for side, y in (("R", 4.6), ("N", 1.4)):
         _text(axes, 0.7, y + 0.25, f"told {side}", 12, weight="bold")
-        _text(axes, 0.7, y - 0.2, _wrapped(_name(decomposition, side, 0), 16, 3), 10)
+        _text(axes, 0.7, y + 0.05, _wrapped(_name(decomposition, side, 0), 16, 3), 10, va="top")
     for name in _PLACES:
         _square(axes, decomposition, name)
     _arrows(axes, decomposition)
@@ -61,24 +62,26 @@ def two_by_two(decomposition: Decomposition) -> bytes:
 def causes_by_stage(decomposition: Decomposition) -> bytes:
     """One bar per cell: right, wrong by stage (silent ones hatched), not observed, unstable; widths are numbers of trials."""
     cells = decomposition.cells
-    figure, axes = _canvas(11.0, 2.6 + 0.85 * max(1, len(cells)))
+    figure = _figure(11.0, 2.6 + 0.85 * max(1, len(cells)), layout="constrained")
+    axes = figure.add_subplot()
     most = max([cell.planned for cell in cells], default=0) or 1
     shown: dict[str, tuple[str, str]] = {}
     for row, cell in enumerate(cells):
         _bar(axes, row, cell, most, shown)
     _bar_axes(axes, cells, most)
-    _legend(axes, shown)
-    _title(axes, decomposition)
+    _legend(figure, shown)
+    title = f"Where replies were lost: {_short(decomposition.candidate, 56)}"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=12, family=_FONT, weight="bold", parse_math=False)
     return _png(figure)
 
 
-def _canvas(width: float, height: float) -> tuple[Figure, Axes]:
+def _figure(width: float, height: float, layout: Literal["constrained"] | None = None) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), dpi=_DPI, layout="constrained", facecolor="white")
+    figure = Figure(figsize=(width, height), dpi=_DPI, layout=layout, facecolor="white")
     FigureCanvasAgg(figure)
-    return figure, figure.add_subplot()
+    return figure
 
 
 def _png(figure: Figure) -> bytes:
@@ -100,7 +103,8 @@ def _drawable(text: str) -> str:
 
 
 def _short(text: str, width: int) -> str:
-    """At most ``width`` characters; the middle gives way, because both ends of a name tell names apart."""
+    """Drawable text of at most ``width`` characters; the middle gives way, because both ends of a name tell names apart."""
+    text = _drawable(text)
     if len(text) <= width:
         return text
     tail = (width - 1) // 2
@@ -117,7 +121,7 @@ def _name(decomposition: Decomposition, side: str, place: int) -> str:
 
 
 def _heading(axes: Axes, x: float, y: float, decomposition: Decomposition) -> None:
-    _text(axes, x, y, _short(decomposition.candidate, 80), 14, weight="bold", ha="left")
+    _text(axes, x, y, _short(decomposition.candidate, 72), 14, weight="bold", ha="left")
     control = decomposition.control
     broken = control.status != "holds"
     verdict = {"holds": "", "broken": ": EFFECTS NOT TO BE USED", "missing": ": effects are not proven"}[control.status]
@@ -164,18 +168,27 @@ def _arrows(axes: Axes, decomposition: Decomposition) -> None:
     """Each label stands beside its own arrow, in room that no square uses."""
     (left, top), (right, bottom) = _PLACES["RR"], _PLACES["NN"]
     side, end = _HALF_WIDTH + 0.06, _HALF_HEIGHT + 0.06
+    ink = _INK if decomposition.control.status == "holds" else "#777777"
     if effect := decomposition.effect("damage"):
         _arrow(axes, (left + side, top), (right - side, top))
-        _label(axes, (left + right) / 2, top + 0.12, "damage", effect, va="bottom")
+        _label(axes, (left + right) / 2, top + 0.12, "damage", effect, va="bottom", color=ink)
     if effect := decomposition.effect("compensation"):
         _arrow(axes, (right, top - end), (right, bottom + end))
-        _label(axes, right + 0.15, 3.0, "compensation", effect, ha="left")
+        _label(axes, right + 0.15, 3.0, "compensation", effect, ha="left", color=ink)
     if effect := decomposition.effect("contract_effect"):
         _arrow(axes, (left, top - end), (left, bottom + end))
-        _label(axes, left - 0.15, 3.0, "contract effect", effect, ha="right")
+        _label(axes, left - 0.15, 3.0, "contract effect", effect, ha="right", color=ink)
     if effect := decomposition.effect("matched_gap"):
         _arrow(axes, (left + side, top - end + 0.1), (right - side, bottom + end - 0.1))
-        _label(axes, (left + right) / 2, 3.0, "matched gap", effect, bbox={"facecolor": "white", "edgecolor": "none", "pad": 3})
+        _label(
+            axes,
+            (left + right) / 2,
+            3.0,
+            "matched gap",
+            effect,
+            color=ink,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 3},
+        )
 
 
 def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:
@@ -183,7 +196,7 @@ def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float]) -> 
 
 
 def _label(axes: Axes, x: float, y: float, words: str, effect: Effect, **style: Any) -> None:
-    value = "not measured" if effect.these.value is None else points(effect.these.value)
+    value = "not measured" if effect.these.value is None else f"{points(effect.these.value)} points"
     _text(axes, x, y, f"{words}\n{value}", 11.5, weight="bold", linespacing=1.3, **style)
 
 
@@ -207,7 +220,7 @@ def _bar(axes: Axes, row: int, cell: Cell, most: int, shown: dict[str, tuple[str
             continue
         shown.setdefault(label, (colour, hatch))
         axes.barh(row, count, left=start, height=0.62, color=colour, hatch=hatch, edgecolor=_INK, linewidth=0.8)
-        if count / most > 0.025:
+        if count / most > 0.004 + 0.01 * len(str(count)):
             box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5, "alpha": 0.9}
             _text(axes, start + count / 2, row, str(count), 10, bbox=box)
         start += count
@@ -218,10 +231,10 @@ def _bar(axes: Axes, row: int, cell: Cell, most: int, shown: dict[str, tuple[str
 def _bar_axes(axes: Axes, cells: tuple[Cell, ...], most: int) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    labels = [f"{cell.name}\n{_short(cell.contract, 26)}\non {_short(cell.transport, 26)}" for cell in cells]
-    axes.set_yticks(range(len(cells)), [_drawable(label) for label in labels], fontsize=9, family=_FONT, parse_math=False)
+    labels = [f"{cell.name}\ntold {_short(cell.contract, 26)}\ndone {_short(cell.transport, 26)}" for cell in cells]
+    axes.set_yticks(range(len(cells)), labels, fontsize=9, family=_FONT, parse_math=False)
     axes.set_ylim(max(1, len(cells)) - 0.5, -0.5)
-    axes.set_xlim(0, most)
+    axes.set_xlim(0, most * 1.01)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("trials attempted", family=_FONT)
     axes.spines[["top", "right"]].set_visible(False)
@@ -229,7 +242,7 @@ def _bar_axes(axes: Axes, cells: tuple[Cell, ...], most: int) -> None:
         _text(axes, most / 2, 0, "no cell was planned", 11)
 
 
-def _legend(axes: Axes, shown: Mapping[str, tuple[str, str]]) -> None:
+def _legend(figure: Figure, shown: Mapping[str, tuple[str, str]]) -> None:
     from matplotlib.patches import Patch
 
     order = [
@@ -242,11 +255,4 @@ def _legend(axes: Axes, shown: Mapping[str, tuple[str, str]]) -> None:
         Patch(facecolor=shown[label][0], hatch=shown[label][1], edgecolor=_INK, label=label) for label in order if label in shown
     ]
     if patches:
-        figure = axes.get_figure()
-        assert figure is not None
         figure.legend(handles=patches, loc="outside lower center", ncols=5, frameon=False, fontsize=9, handleheight=1.4)
-
-
-def _title(axes: Axes, decomposition: Decomposition) -> None:
-    text = f"Where replies were lost: {_short(decomposition.candidate, 70)}"
-    axes.set_title(_drawable(text), loc="left", fontsize=12, family=_FONT, weight="bold", pad=12, parse_math=False)
