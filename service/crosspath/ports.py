@@ -71,6 +71,19 @@ class ReplayTables(Protocol):
 class Tracker(Protocol):
     """Where evaluations are read: MLflow."""
 
+    @property
+    def uri(self) -> str:
+        """Where it logs to."""
+        ...
+
+    def check(self) -> None:
+        """Ask for a sign of life, before anything is spent on results that could not be kept.
+
+        Raises:
+            TrackerError: it does not answer within a few seconds.
+        """
+        ...
+
     def log(self, facts: Facts, judgement: Judgement, bundle: Path, parent_run: str | None = None) -> "RunRef":
         """Log one finished evaluation; ``bundle`` is the directory of its artifacts.
 

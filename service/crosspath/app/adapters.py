@@ -76,3 +76,13 @@ def make_tracker(store: Path, uri: str | None = None) -> Tracker:
     chosen = uri or tracking_uri(store)
     embedded = chosen.startswith("sqlite:")
     return MlflowTracker(chosen, artifact_root=(store / "mlflow-artifacts").resolve() if embedded else None)
+
+
+def ui_command(store: Path, port: int) -> tuple[list[str], dict[str, str], str]:
+    """How to serve MLflow's UI: command (empty where a server runs already), environment, address."""
+    from crosspath.adapters import mlflow_ui
+
+    uri = tracking_uri(store)
+    if mlflow_ui.is_server(uri):
+        return [], {}, uri
+    return mlflow_ui.ui_command(uri, port), dict(mlflow_ui.QUIET_ENVIRONMENT), f"http://{mlflow_ui.UI_HOST}:{port}"

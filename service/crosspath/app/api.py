@@ -15,6 +15,7 @@ from crosspath.app.session import Derivation, Opened, gather, open_evaluation
 from crosspath.errors import ConfigError, TrackerError
 from crosspath.pipeline.evaluate import Progress
 from crosspath.pipeline.judge import judge
+from crosspath.ports import Tracker
 from crosspath.spec import Spec, load_spec
 from crosspath.store.bundle import read_bundle, write_bundle
 from crosspath.store.ledger import Ledger
@@ -222,7 +223,7 @@ def _ledger(directory: Path, notify: Callable[[str], None]) -> Iterator[Ledger]:
         ledger.close()
 
 
-def _checked_tracker(directory: Path) -> Any:
+def _checked_tracker(directory: Path) -> Tracker:
     """The tracker, after it answered once: nothing is spent for results that can't be logged."""
     tracker = adapters.make_tracker(directory)
     tracker.check()
@@ -252,7 +253,7 @@ def _gathered(
     return gather(ledger, resolved, opened, made, generate=generate, progress=progress)
 
 
-def _conclude(ledger: Ledger, facts: Facts, tracker: Any | None) -> Evaluation:
+def _conclude(ledger: Ledger, facts: Facts, tracker: Tracker | None) -> Evaluation:
     """Judge, and log where a tracker is given. A tracker that fails never loses a result."""
     judgement = judge(facts, adapters.make_validator())
     if tracker is None:

@@ -34,7 +34,7 @@ def plan_costs(resolved: Resolved, *, cores: int) -> PlanCosts:
     paid = [request for request in requests if provider(request.model) is None]
     worst = Amount()
     for request in paid:
-        worst += worst_case(with_known_price(request))
+        worst += worst_case_at_known_price(request)
     concurrency = resolved.spec.executor.model_concurrency
     replays = resolved.plan.replay_count
     return PlanCosts(
@@ -58,6 +58,11 @@ def with_known_price(request: Request) -> Request:
     if known is None:
         return request
     return request.model_copy(update={"input_usd_per_mtok": known[0], "output_usd_per_mtok": known[1]})
+
+
+def worst_case_at_known_price(request: Request) -> Amount:
+    """Upper bound of one attempt, at the spec's price or litellm's own."""
+    return worst_case(with_known_price(request))
 
 
 def unpriced(plan: Plan) -> tuple[str, ...]:

@@ -53,7 +53,7 @@ class Evaluation:
     def _frame(self, table: str) -> "pd.DataFrame":
         import pandas as pd
 
-        return pd.DataFrame(decomposition_tables(self.judgement)[table])
+        return pd.DataFrame(getattr(decomposition_tables(self.judgement, self.facts.cells), table))
 
     def compare(self, a: str, b: str) -> Comparison:
         """Candidate ``b`` minus candidate ``a``, each as deployed, paired by task."""

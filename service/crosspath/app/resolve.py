@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from crosspath import catalogue
 from crosspath.app.harness_code import identify
@@ -12,7 +13,8 @@ from crosspath.pipeline.answers import answers, provider, recorded_file
 from crosspath.pipeline.budget import Limits
 from crosspath.pipeline.plan import Plan, make_plan
 from crosspath.spec import Spec, load_spec
-from crosspath.tasks import parse_recorded, parse_tasks, require_unique, select
+from crosspath.strict_yaml import load_yaml
+from crosspath.tasks import require_unique, select
 from crosspath.transports import parse_path, preset, preset_names
 from crosspath.types import Candidate, Contract, PathSpec, RecordedReply, Reply, Task, Text, digest
 
@@ -54,7 +56,7 @@ def read_spec(source: str | Path) -> tuple[Spec, Path]:
         ConfigError: the file can't be read, or is not a spec.
     """
     path = Path(source)
-    return load_spec(_read(path), str(path)), path.resolve().parent
+    return load_spec(catalogue.read_text(path), str(path)), path.resolve().parent
 
 
 def resolve(spec: Spec, base: Path) -> Resolved:
@@ -76,42 +78,44 @@ def resolve(spec: Spec, base: Path) -> Resolved:
     return Resolved(spec, base, plan, suites, answers(plan, _recordings(candidates, base)))
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"is not UTF-8 text (byte {error.start})", source=str(path)) from error
-    except OSError as error:
-        raise ConfigError(f"can't be read ({error.strerror})", source=str(path)) from error
-
-
 def _tasks(spec: Spec, base: Path) -> tuple[Task, ...]:
     asked = spec.tasks
-    own = [task for file in asked.files for task in parse_tasks(_read(base / file), str(file))]
-    shipped = catalogue.catalogue_tasks() if not asked.files or asked.families else ()
+    own = [task for file in asked.files for task in catalogue.read_tasks(base / file)]
+    shipped = () if asked.files else catalogue.catalogue_tasks()
     every = (*shipped, *own)
     require_unique(every)
-    chosen = select(shipped, families=asked.families) if asked.families else shipped
-    return select((*chosen, *own), tiers=asked.tiers, tags=asked.tags)
+    return select(every, families=asked.families, tiers=asked.tiers, tags=asked.tags)
 
 
 def _contracts(spec: Spec, base: Path, candidates: Sequence[Candidate]) -> dict[str, Contract]:
     found = {name: catalogue.contract(name) for name in catalogue.contract_names()}
     for file in spec.contracts:
-        contract = parse_contract(_read(base / file), str(file))
+        contract = parse_contract(catalogue.read_text(base / file), str(file))
         if contract.name in found:
             raise ConfigError(f"a contract named {contract.name!r} exists already", source=str(file), field="name")
         found[contract.name] = contract
     return found
 
 
-def path_specs(own: Mapping[str, object], base: Path) -> dict[str, PathSpec]:
+def path_specs(own: Mapping[str, Any], base: Path) -> dict[str, PathSpec]:
     """All presets and the user's own paths, by name; external harnesses with the digest of their code."""
     found = {name: preset(name) for name in preset_names()}
     for name, config in own.items():
         if name in found:
             raise ConfigError(f"{name!r} is the name of a preset; choose another", field=f"transports.{name}")
-        found[name] = identify(parse_path(name, config, f"transports.{name}"), base)  # type: ignore[arg-type]
+        found[name] = identify(parse_path(name, config, f"transports.{name}"), base)
+    return found
+
+
+def read_paths(file: Path) -> dict[str, Any]:
+    """Own paths by name from a YAML file, as in a spec's ``transports``.
+
+    Raises:
+        ConfigError: the file can't be read, or is not a mapping.
+    """
+    found = load_yaml(catalogue.read_text(file), str(file))
+    if not isinstance(found, dict):
+        raise ConfigError("must map names to paths", source=str(file))
     return found
 
 
@@ -123,4 +127,4 @@ def _suite(name: str, base: Path) -> Text:
 def _recordings(candidates: Sequence[Candidate], base: Path) -> dict[str, tuple[RecordedReply, ...]]:
     names = sorted({c.generation.model.name for c in candidates if provider(c.generation.model.name) == "recorded"})
     files = {name: recorded_file(name)[0] for name in names}
-    return {name: parse_recorded(_read(base / file), file) for name, file in files.items()}
+    return {name: catalogue.read_recorded(base / file) for name, file in files.items()}

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crosspath.app.adapters import make_validator
+from crosspath.app.costs import worst_case_at_known_price
 from crosspath.app.packages import git_state, versions
 from crosspath.app.resolve import Resolved
-from crosspath.pipeline.budget import Budget, spent_before
+from crosspath.pipeline.budget import Budget, spent_before, worst_case
 from crosspath.pipeline.evaluate import Evaluator, Progress, Retries
 from crosspath.pipeline.judge import FactIndex, score_replays
 from crosspath.pipeline.plan import Plan
@@ -121,13 +122,15 @@ async def _gather(
 ) -> None:
     requests = {request.key: request for request in resolved.plan.requests}
     spec = resolved.spec
+    worst_of = worst_case_at_known_price if resolved.limits.max_cost_usd is not None else worst_case
     evaluator = Evaluator(
         resolved.plan,
         ledger,
         known.head.id,
         session,
         executor,
-        Budget(resolved.limits, spent=spent_before(requests, known.attempts)),
+        Budget(resolved.limits, spent=spent_before(requests, known.attempts, worst_of)),
+        worst_of=worst_of,
         retries=Retries(**spec.retries.model_dump()),
         concurrency=spec.executor.model_concurrency,
         progress=progress,

@@ -50,9 +50,8 @@ def worst_case(request: Request) -> Amount:
     return Amount(cost, 1, prompt + completion)
 
 
-def settled(request: Request, reply: Reply) -> Amount:
+def settled(worst: Amount, reply: Reply) -> Amount:
     """What one reply really took; the worst case stands in for what the server did not say."""
-    worst = worst_case(request)
     usage = reply.usage
     if usage is None or usage.prompt_tokens is None or usage.completion_tokens is None:
         tokens = worst.tokens
@@ -65,22 +64,24 @@ MAY_BE_BILLED = frozenset({"timeout", "connection", "bad_response", "executor"})
 """Faults after which the server may still have done, and billed, the work."""
 
 
-def failed(request: Request, fault: Fault) -> Amount:
+def failed(worst: Amount, fault: Fault) -> Amount:
     """What a failed attempt may have taken: nothing if the server refused it, the worst case if nobody knows."""
-    return worst_case(request) if fault.type in MAY_BE_BILLED else Amount(requests=1)
+    return worst if fault.type in MAY_BE_BILLED else Amount(requests=1)
 
 
-def spent_before(requests: Mapping[str, Request], attempts: Iterable[Attempt]) -> Amount:
+def spent_before(
+    requests: Mapping[str, Request], attempts: Iterable[Attempt], worst_of: Callable[[Request], Amount] = worst_case
+) -> Amount:
     """What earlier sessions of the same evaluation took; an attempt whose end nobody saw counts at its worst."""
     total = Amount()
     for attempt in attempts:
-        request = requests[attempt.request_key]
+        worst = worst_of(requests[attempt.request_key])
         if attempt.fault is not None:
-            total += failed(request, attempt.fault)
+            total += failed(worst, attempt.fault)
         elif attempt.ended_at is None:
-            total += worst_case(request)
+            total += worst
         else:
-            total += settled(request, Reply(usage=attempt.usage, cost_usd=attempt.cost_usd))
+            total += settled(worst, Reply(usage=attempt.usage, cost_usd=attempt.cost_usd))
     return total
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt, wait_exponential_jitter
 from tenacity.wait import wait_base
 
-from crosspath.pipeline.budget import Budget, failed, settled, worst_case
+from crosspath.pipeline.budget import Amount, Budget, failed, settled, worst_case
 from crosspath.pipeline.plan import Plan
 from crosspath.ports import Executor
 from crosspath.store.ledger import Ledger
@@ -74,6 +74,7 @@ class Evaluator:
         executor: Executor,
         budget: Budget,
         *,
+        worst_of: Callable[[Request], Amount] = worst_case,
         retries: Retries = Retries(),
         concurrency: int = 16,
         replay_concurrency: int = 4,
@@ -85,6 +86,7 @@ class Evaluator:
         self._session = session
         self._executor = executor
         self._budget = budget
+        self._worst_of = worst_of
         self._retries = retries
         self._concurrency = concurrency
         self._replaying = asyncio.Semaphore(replay_concurrency)
@@ -136,7 +138,7 @@ class Evaluator:
         return await retrying(attempt)
 
     async def _attempt(self, request: Request, tries: int, *, last: bool) -> Trial:
-        worst = worst_case(request)
+        worst = self._worst_of(request)
         if limit := await self._budget.reserve(worst):
             trial = Trial(key=request.trial, request=request, fault=_over_budget(limit, tries - 1))
             self._ledger.write_trial(self._evaluation, trial)
@@ -151,7 +153,7 @@ class Evaluator:
         spent = worst
         try:
             outcome = await self._executor.generate(request)
-            spent = settled(request, outcome) if isinstance(outcome, Reply) else failed(request, outcome)
+            spent = settled(worst, outcome) if isinstance(outcome, Reply) else failed(worst, outcome)
         finally:
             await self._budget.settle(worst, spent)
         return self._settle(request, row, outcome, tries, last=last)

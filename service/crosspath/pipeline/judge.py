@@ -79,13 +79,7 @@ def judge(facts: Facts, validator: Validator) -> Judgement:
         scores=scores,
         decompositions=decompositions,
         comparisons=index.comparisons(),
-        spend=spend(
-            facts.attempts,
-            facts.trials,
-            sessions=len(facts.sessions),
-            bought_again=facts.bought_again,
-            derived=facts.head.derived_from is not None,
-        ),
+        spend=spend(facts.attempts, facts.trials, bought_again=facts.bought_again, sessions=len(facts.sessions)),
         warnings=warnings_of(facts, decompositions),
     )
 

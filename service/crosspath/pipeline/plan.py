@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from crosspath.errors import ConfigError
 from crosspath.pipeline.requests import build_request
-from crosspath.transports import Path, assemble
+from crosspath.transports import Path, assemble, find_path
 from crosspath.types import (
     Candidate,
     Contract,
@@ -143,8 +143,8 @@ class _CandidatePlanner:
         place = f"candidates.{candidate.name}"
         self.contract = _known(contracts, candidate.generation.contract, f"{place}.contract")
         self.told_reference = self._reference_contract(reference, contracts, place)
-        self.done = self._path(_known(path_specs, candidate.transport, f"{place}.transport"))
-        self.done_reference = self._path(_known(path_specs, reference.transport, "reference.transport"))
+        self.done = self._path(_path_named(candidate.transport, path_specs, f"{place}.transport"))
+        self.done_reference = self._path(_path_named(reference.transport, path_specs, "reference.transport"))
         self.not_applicable: dict[str, str] = {}
 
     def _reference_contract(self, reference: Reference, contracts: Mapping[str, Contract], place: str) -> Contract:
@@ -198,6 +198,13 @@ def matched_cell(cells: Sequence[PlannedCell], candidate: str) -> PlannedCell:
     """The cell that is the candidate as deployed: its own contract, its own path."""
     own = [cell for cell in cells if cell.candidate == candidate and not cell.control]
     return max(own, key=lambda cell: (cell.told == "N", cell.done == "N"))
+
+
+def _path_named(name: str, own: Mapping[str, PathSpec], place: str) -> PathSpec:
+    try:
+        return find_path(name, own)
+    except ConfigError as error:
+        raise ConfigError(error.problem, field=place) from None
 
 
 def _known(table: Mapping[str, _T], name: str, place: str) -> _T:

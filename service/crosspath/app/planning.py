@@ -1,0 +1,99 @@
+"""``crosspath plan``: what a spec will do and cost at worst, as one document and as text."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from crosspath.app.api import check_prices, resolved_spec
+from crosspath.app.costs import PlanCosts, plan_costs
+from crosspath.app.resolve import Resolved
+from crosspath.pipeline.budget import ASSUMED_OUTPUT_TOKENS
+
+
+def plan_document(spec: Path) -> dict[str, Any]:
+    """Requests, replays, worst-case cost, rough duration and all cells.
+
+    Raises:
+        ConfigError: the spec is wrong.
+    """
+    resolved = resolved_spec(spec)
+    check_prices(resolved)
+    costs = plan_costs(resolved, cores=resolved.spec.executor.replay_workers or len(os.sched_getaffinity(0)))
+    return {
+        "name": resolved.spec.name,
+        "kind": resolved.spec.kind,
+        "tasks": len(resolved.plan.tasks),
+        "trials": resolved.plan.trials,
+        "requests": costs.requests,
+        "local_requests": costs.local_requests,
+        "local_requests_without_answer": costs.unanswered,
+        "replays": costs.replays,
+        "worst_cost_usd": None if costs.unpriced else round(costs.worst.cost_usd, 6),
+        "worst_tokens": costs.worst.tokens,
+        "models_without_price": list(costs.unpriced),
+        "rough_duration_s": round(costs.duration_s, 1),
+        "limits": resolved.spec.limits.model_dump(mode="json"),
+        "warnings": list(_warnings(resolved, costs)),
+        "cells": [_cell(resolved, cell) for cell in resolved.plan.cells],
+        "not_applicable": dict(resolved.plan.not_applicable),
+    }
+
+
+def _cell(resolved: Resolved, cell: Any) -> dict[str, Any]:
+    return {
+        "candidate": cell.candidate,
+        "cell": "control" if cell.control else cell.name,
+        "model": cell.generation.model.name,
+        "contract": cell.contract,
+        "transport": cell.transport,
+        "survivable": resolved.plan.paths[cell.path].survivable,
+    }
+
+
+def _warnings(resolved: Resolved, costs: PlanCosts) -> list[str]:
+    found = []
+    limits = resolved.spec.limits
+    if limits.max_requests is not None and costs.requests > limits.max_requests:
+        found.append(
+            f"max_requests {limits.max_requests} is below the {costs.requests} requests of the plan: some will be missing"
+        )
+    if limits.max_cost_usd is not None and costs.worst.cost_usd > limits.max_cost_usd:
+        found.append(
+            f"at worst it would cost {costs.worst.cost_usd:.2f} USD, above max_cost_usd {limits.max_cost_usd}: it may stop early"
+        )
+    if limits.max_tokens is not None and costs.worst.tokens > limits.max_tokens:
+        found.append(
+            f"at worst it would take {costs.worst.tokens} tokens, above max_tokens {limits.max_tokens}: it may stop early"
+        )
+    if any(request.params.get("max_tokens") is None for request in resolved.plan.requests):
+        found.append(f"some requests set no max_tokens; {ASSUMED_OUTPUT_TOKENS} are assumed at worst")
+    if costs.unanswered:
+        found.append(f"{costs.unanswered} baseline or recorded requests have no answer: they will be missing, not wrong")
+    return found
+
+
+def plan_text(document: dict[str, Any]) -> str:
+    """The document in plain words."""
+    lines = [
+        f"{document['name']}: {document['tasks']} tasks x {document['trials']} trials,"
+        f" {len({cell['candidate'] for cell in document['cells']})} candidates",
+        f"requests to endpoints   {document['requests']}"
+        f"  (and {document['local_requests']} answered by baselines or recordings, at no cost)",
+        f"sandboxed replays       {document['replays']}",
+        f"cost at worst           {_cost(document)}",
+        f"tokens at worst         {document['worst_tokens']}",
+        f"rough duration          {document['rough_duration_s']} s",
+        "",
+        "cells (told / done):",
+    ]
+    for cell in document["cells"]:
+        lines.append(f"  {cell['candidate']}: {cell['cell']}  {cell['model']} told {cell['contract']}, done {cell['transport']}")
+    lines += [f"  {name}: not applicable, {reason}" for name, reason in document["not_applicable"].items()]
+    lines += [f"! {warning}" for warning in document["warnings"]]
+    return "\n".join(lines)
+
+
+def _cost(document: dict[str, Any]) -> str:
+    if document["models_without_price"]:
+        return f"unknown: no price for {', '.join(document['models_without_price'])} (give `prices` under `models`)"
+    return f"{document['worst_cost_usd']:.4f} USD"

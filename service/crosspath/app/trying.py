@@ -1,0 +1,76 @@
+"""``crosspath transports try``: one reply through one path, each hop shown, executed in a sandbox, the final state read."""
+
+from pathlib import Path
+from typing import Any
+
+from crosspath import catalogue
+from crosspath.app.adapters import make_sandbox
+from crosspath.app.resolve import path_specs
+from crosspath.errors import SandboxError
+from crosspath.escaping import escape
+from crosspath.spec import Spec
+from crosspath.transports import assemble, find_path
+from crosspath.types import Delivery, Execution, Fault, ReplayJob, ReplayKey, Reply, Task, TrialKey
+
+
+def try_path(
+    name: str, reply: str, *, contract: str = "raw", encoded: bool = False, own_paths: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Hops, command, what happened, and the files that are left, starting from an empty directory.
+
+    Raises:
+        ConfigError: no such path or contract, or ``encoded`` for a path that can't be survived.
+        SandboxError: the sandbox could not run it.
+    """
+    told = catalogue.contract(contract)
+    path = assemble(find_path(name, path_specs(own_paths or {}, Path.cwd())), told, "none")
+    delivery = path.deliver(Reply(text=reply), encoded=encoded)
+    key = ReplayKey(trial=TrialKey(generation="try", task="try", index=0), path=path.digest, encoded=encoded)
+    job = ReplayJob(key=key, task=Task(id="try", family="try"), commands=tuple(action.command for action in delivery.actions))
+    (execution,) = make_sandbox(Spec()).run([job])
+    if isinstance(execution, Fault):
+        raise SandboxError(execution.message)
+    return _document(name, delivery, execution)
+
+
+def _document(name: str, delivery: Delivery, execution: Execution) -> dict[str, Any]:
+    return {
+        "transport": name,
+        "problem": delivery.problem,
+        "reason": delivery.reason,
+        "actions": [
+            {
+                "hops": [{"layer": hop.layer, "text": escape(hop.text)} for hop in action.hops],
+                "argv": [escape(word) for word in action.command.argv],
+                "exit_code": result.exit_code,
+                "timed_out": result.timed_out,
+                "stdout": escape(result.stdout.data),
+                "stderr": escape(result.stderr.data),
+            }
+            for action, result in zip(delivery.actions, execution.results, strict=True)
+        ],
+        "final_state": [
+            {"path": escape(entry.path), "kind": entry.kind, "content": None if entry.content is None else escape(entry.content)}
+            for entry in execution.state.entries
+        ],
+    }
+
+
+def try_text(document: dict[str, Any]) -> str:
+    """The document for a person."""
+    lines: list[str] = []
+    if document["problem"]:
+        lines.append(f"problem: {document['problem']}: {document['reason']}")
+    for action in document["actions"]:
+        for hop in action["hops"]:
+            lines += [f"hop {hop['layer']}:", *(f"  | {line}" for line in hop["text"].split("\n"))]
+        lines += [f"command: {action['argv']}", f"exit {action['exit_code']}" + (" (timed out)" if action["timed_out"] else "")]
+        for stream in ("stdout", "stderr"):
+            if action[stream]:
+                lines += [f"{stream}:", *(f"  | {line}" for line in action[stream].split("\n"))]
+    lines.append("final state:" if document["final_state"] else "final state: empty directory")
+    for entry in document["final_state"]:
+        lines.append(f"  {entry['path']}  ({entry['kind']})")
+        if entry["content"] is not None:
+            lines += [f"      | {line}" for line in entry["content"].split("\n")]
+    return "\n".join(lines)

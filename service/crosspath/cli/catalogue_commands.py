@@ -1,0 +1,113 @@
+"""Commands about what ships and what users add: tasks and paths."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crosspath.cli.exits import EXIT_FAIL
+from crosspath.cli.output import JsonFlag, print_json, print_table, say
+
+FilesArgument = Annotated[
+    list[Path] | None, typer.Option("--file", help="A task file of your own (YAML family or JSON lines); default: the catalogue.")
+]
+PathsOption = Annotated[Path | None, typer.Option("--paths", help="YAML file with own paths by name, as in a spec.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command groups to the tree."""
+    tasks = typer.Typer(help="The task catalogue, and your own tasks.", no_args_is_help=True)
+    for command in (list_tasks, show_task, check_tasks):
+        tasks.command(command.__name__.partition("_")[0])(command)
+    transports = typer.Typer(help="Paths that replies can travel.", no_args_is_help=True)
+    for command in (list_transports, show_transport, try_transport):
+        transports.command(command.__name__.partition("_")[0])(command)
+    app.add_typer(tasks, name="tasks")
+    app.add_typer(transports, name="transports")
+
+
+def list_tasks(file: FilesArgument = None, as_json: JsonFlag = False) -> None:
+    """One line per task: family, tier, hazards."""
+    from crosspath.app.task_checks import known_tasks
+
+    tasks = known_tasks(file or ())
+    if as_json:
+        print_json([{"id": t.id, "family": t.family, "tier": t.tier, "hazards": list(t.hazards)} for t in tasks])
+        return
+    print_table(("task", "tier", "hazards"), [(t.id, t.tier, ", ".join(t.hazards)) for t in tasks])
+
+
+def show_task(
+    task: Annotated[str, typer.Argument(help="Task id.")], file: FilesArgument = None, as_json: JsonFlag = False
+) -> None:
+    """One task: instruction, fixture, expected state, right and tempting command."""
+    from crosspath.app.task_checks import known_task, task_text
+
+    found = known_task(task, file or ())
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+    else:
+        say(task_text(found))
+
+
+def check_tasks(file: FilesArgument = None, as_json: JsonFlag = False) -> None:
+    """Prove that each task measures something: right command, tempting command, mutations of the right state."""
+    from crosspath.app.task_checks import check, known_tasks
+
+    findings = check(known_tasks(file or ()))
+    broken = [finding for finding in findings if not finding.holds]
+    if as_json:
+        print_json([finding.as_dict() for finding in findings])
+    else:
+        for finding in broken:
+            say(f"! {finding.task}: {finding.proof}: {finding.detail}")
+        say(f"{len({f.task for f in findings})} tasks, {len(findings)} proofs, {len(broken)} do not hold")
+    if broken:
+        raise typer.Exit(EXIT_FAIL)
+
+
+def list_transports(as_json: JsonFlag = False) -> None:
+    """The paths that ship, with one sentence each."""
+    from crosspath.transports import assemble, preset, preset_names
+
+    specs = [preset(name) for name in preset_names()]
+    rows = [(s.name, s.version, "yes" if assemble(s, None, "none").survivable else "no", s.summary) for s in specs]
+    if as_json:
+        keys = ("name", "version", "survivable", "summary")
+        print_json([dict(zip(keys, row, strict=True)) | {"survivable": row[2] == "yes"} for row in rows])
+    else:
+        print_table(("path", "version", "can be survived", "what it does"), rows)
+
+
+def show_transport(
+    name: Annotated[str, typer.Argument(help="Name of a path.")], paths: PathsOption = None, as_json: JsonFlag = False
+) -> None:
+    """The whole chain of one path."""
+    from crosspath.app.resolve import path_specs, read_paths
+    from crosspath.transports import assemble, find_path
+
+    spec = find_path(name, path_specs(read_paths(paths) if paths else {}, Path.cwd()))
+    if as_json:
+        print_json(spec.model_dump(mode="json") | {"digest": spec.digest})
+    else:
+        say(assemble(spec, None, "none").describe().rstrip())
+
+
+def try_transport(
+    name: Annotated[str, typer.Argument(help="Name of a path.")],
+    reply: Annotated[str, typer.Argument(help="The reply's text, as the model would send it.")],
+    contract: Annotated[str, typer.Option("--contract", help="Contract that says which shape the reply has.")] = "raw",
+    encoded: Annotated[bool, typer.Option("--encoded", help="Encode the text for the path first (the control).")] = False,
+    paths: PathsOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Send one reply through a path in the sandbox: each hop of the text, then the final state."""
+    from crosspath.app.resolve import read_paths
+    from crosspath.app.trying import try_path, try_text
+
+    own = read_paths(paths) if paths else None
+    document = try_path(name, reply, contract=contract, encoded=encoded, own_paths=own)
+    if as_json:
+        print_json(document)
+    else:
+        say(try_text(document))

@@ -1,0 +1,234 @@
+"""Commands about evaluations: run, plan, replay, validate, report, show, log."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from crosspath.cli.exits import EXIT_INCONCLUSIVE, EXIT_INFRASTRUCTURE, EXIT_INVALID
+from crosspath.cli.output import JsonFlag, StoreOption, live_progress, print_json, print_table, remark, say
+
+if TYPE_CHECKING:
+    from crosspath.app.evaluation import Evaluation
+
+SpecFile = Annotated[Path, typer.Argument(help="The spec, a YAML file.")]
+EvaluationId = Annotated[str, typer.Argument(help="Id in the ledger, `latest`, or an MLflow run.")]
+ExecutorOption = Annotated[str | None, typer.Option("--executor", help="local or ray (default: what the spec says, else ray).")]
+NoMlflow = Annotated[bool, typer.Option("--no-mlflow", help="Keep the result in the ledger only.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the tree."""
+    for command in (run, plan, replay, validate, report, show, log):
+        app.command()(command)
+
+
+def run(
+    spec: SpecFile,
+    executor: ExecutorOption = None,
+    store: StoreOption = None,
+    no_mlflow: NoMlflow = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Evaluate a spec. The same command goes on with an evaluation that was interrupted."""
+    from crosspath.app import api
+    from crosspath.app.resolve import read_spec
+
+    asked, _ = read_spec(spec)
+    chosen = executor or asked.executor.kind or "ray"
+    with live_progress(quiet=as_json) as progress:
+        evaluation = api.evaluate(spec, store=store, executor=chosen, track=not no_mlflow, progress=progress, notify=remark)
+    finish(evaluation, as_json)
+
+
+def plan(
+    spec: SpecFile,
+    as_json: JsonFlag = False,
+) -> None:
+    """Say what a spec will do and cost at worst. Nothing is sent, executed or written."""
+    from crosspath.app.planning import plan_document, plan_text
+
+    document = plan_document(spec)
+    if as_json:
+        print_json(document)
+    else:
+        say(plan_text(document))
+
+
+def replay(
+    evaluation: EvaluationId,
+    transport: Annotated[list[str], typer.Option("--transport", "-t", help="A path; repeat for several.")],
+    paths: Annotated[Path | None, typer.Option("--paths", help="YAML file with own paths by name, as in a spec.")] = None,
+    executor: ExecutorOption = None,
+    store: StoreOption = None,
+    no_mlflow: NoMlflow = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Send stored replies through other paths. No model is asked anything."""
+    from crosspath.app import api
+    from crosspath.app.resolve import read_paths
+
+    with live_progress(quiet=as_json) as progress:
+        replayed = api.replay(
+            evaluation,
+            transport,
+            store=store,
+            executor=executor or "ray",
+            own_paths=read_paths(paths) if paths else None,
+            track=not no_mlflow,
+            progress=progress,
+            notify=remark,
+        )
+    finish(replayed, as_json)
+
+
+def validate(
+    evaluation: EvaluationId,
+    validator: Annotated[str, typer.Option("--validator", help="Name of a shipped validator, or a suite file.")],
+    store: StoreOption = None,
+    no_mlflow: NoMlflow = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Judge stored final states with another validator. No model, no sandbox."""
+    from crosspath.app import api
+
+    finish(api.validate(evaluation, validator, store=store, track=not no_mlflow, notify=remark), as_json)
+
+
+def report(
+    evaluation: EvaluationId = "latest",
+    store: StoreOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Print the whole report as Markdown."""
+    from crosspath.app import api
+
+    loaded = api.load(evaluation, store=store)
+    if as_json:
+        print_json(document_of(loaded))
+    else:
+        say(loaded.report())
+
+
+def log(
+    evaluation: EvaluationId = "latest",
+    store: StoreOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Log an evaluation to MLflow again, for when the server could not be reached."""
+    from crosspath.app import api
+
+    finish(api.log(evaluation, store=store), as_json)
+
+
+def show(
+    evaluation: EvaluationId,
+    task: Annotated[str, typer.Argument(help="Task id.")],
+    candidate: Annotated[str | None, typer.Option("--candidate", help="Only this candidate.")] = None,
+    trial: Annotated[int, typer.Option("--trial", min=0, help="Which trial.")] = 0,
+    shell: Annotated[bool, typer.Option("--shell", help="Open a shell in the sandbox, just before the command.")] = False,
+    cell: Annotated[str | None, typer.Option("--cell", help="Only this cell: RR, RN, NR, NN or control.")] = None,
+    store: StoreOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Follow one task: instruction, reply, what each hop made of it, command, final state."""
+    from crosspath.app import api
+    from crosspath.app.showing import open_shell, show_document, show_text
+
+    loaded = api.load(evaluation, store=store)
+    document = show_document(loaded, task, candidate=candidate, trial=trial, cell=cell)
+    if shell:
+        raise typer.Exit(open_shell(loaded, document))
+    if as_json:
+        print_json(document)
+    else:
+        say(show_text(document))
+
+
+# -- what they share -----------------------------------------------------------------------------------------------------
+
+
+def document_of(evaluation: "Evaluation") -> dict[str, Any]:
+    """An evaluation as one JSON document."""
+    from crosspath.analysis import decomposition_tables
+
+    facts, judgement = evaluation.facts, evaluation.judgement
+    return {
+        "evaluation": evaluation.id,
+        "name": facts.head.name,
+        "status": facts.head.status,
+        "derived_from": facts.head.derived_from,
+        "derivation": facts.head.derivation,
+        "lock_digest": facts.lock.digest,
+        "warnings": list(judgement.warnings),
+        "decompositions": [d.model_dump(mode="json") for d in judgement.decompositions],
+        "comparisons": [c.model_dump(mode="json") for c in judgement.comparisons],
+        "spend": judgement.spend.model_dump(mode="json"),
+        "failures": decomposition_tables(judgement, facts.cells).failures,
+        "mlflow": {"run": evaluation.run_id, "url": evaluation.url, "error": evaluation.tracking_error},
+    }
+
+
+def finish(evaluation: "Evaluation", as_json: bool) -> None:
+    """Print a result and leave with the exit code that it deserves."""
+    if as_json:
+        print_json(document_of(evaluation))
+    else:
+        _print_summary(evaluation)
+    code = exit_code(evaluation)
+    if evaluation.tracking_error:
+        remark(f"crosspath: not logged to MLflow: {evaluation.tracking_error}; try: crosspath log {evaluation.id}")
+    if code:
+        raise typer.Exit(code)
+
+
+def exit_code(evaluation: "Evaluation") -> int:
+    """0 done; 3 a limit was reached; 4 a broken control; 5 trials or replays are missing, or MLflow does not hold the result."""
+    facts = evaluation.facts
+    faults = [record.fault for record in (*facts.trials, *facts.replays) if record.fault]
+    if any(d.control.status == "broken" for d in evaluation.judgement.decompositions):
+        return EXIT_INVALID
+    if any(fault.boundary == "budget" for fault in faults):
+        return EXIT_INCONCLUSIVE
+    if faults or evaluation.tracking_error:
+        return EXIT_INFRASTRUCTURE
+    return 0
+
+
+def _print_summary(evaluation: "Evaluation") -> None:
+    say(evaluation.summary())
+    cells = evaluation.judgement.decompositions
+    rows = [
+        (
+            d.candidate,
+            *(_rate(d.cell(name)) for name in ("RR", "RN", "NR", "NN")),
+            *(_points(d, e) for e in EFFECTS),
+            d.control.status,
+        )
+        for d in cells
+    ]
+    print_table(("candidate", "RR", "RN", "NR", "NN", "damage", "compensation", "matched gap", "control"), rows)
+    say("told R/N x done R/N; points of pass rate; R is the reference, N the candidate's own")
+    for warning in evaluation.judgement.warnings:
+        say(f"! {warning}")
+    say(f"evaluation  {evaluation.id}  ({evaluation.facts.head.status})")
+    if evaluation.url:
+        say(f"in MLflow   {evaluation.url}")
+        say("            crosspath ui   opens it")
+    say(f"whole report: crosspath report {evaluation.id}")
+
+
+EFFECTS = ("damage", "compensation", "matched_gap")
+
+
+def _rate(cell: Any) -> str:
+    if cell is None:
+        return "-"
+    return f"{cell.passed}/{cell.scored}" + (f" of {cell.planned}" if cell.scored != cell.planned else "")
+
+
+def _points(decomposition: Any, name: str) -> str:
+    effect = decomposition.effect(name)
+    if effect is None or effect.these.value is None:
+        return "-"
+    return f"{100 * effect.these.value:+.1f}"

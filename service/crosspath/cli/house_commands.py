@@ -1,0 +1,72 @@
+"""Commands about the installation: demo, doctor, ui."""
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crosspath.cli.evaluation_commands import ExecutorOption, NoMlflow, finish
+from crosspath.cli.exits import EXIT_INFRASTRUCTURE
+from crosspath.cli.output import JsonFlag, StoreOption, live_progress, print_json, print_table, remark, say
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the tree."""
+    for command in (demo, doctor, ui):
+        app.command()(command)
+
+
+def demo(
+    executor: ExecutorOption = None, store: StoreOption = None, no_mlflow: NoMlflow = False, as_json: JsonFlag = False
+) -> None:
+    """Take three baselines apart on one broken path: no model, no key, no cost."""
+    from crosspath import catalogue
+    from crosspath.app import api
+
+    spec = catalogue.catalogue_dir("deploy") / "demo.yaml"
+    with live_progress(quiet=as_json) as progress:
+        evaluation = api.evaluate(
+            spec, store=store, executor=executor or "ray", track=not no_mlflow, progress=progress, notify=remark
+        )
+    finish(evaluation, as_json)
+
+
+def doctor(
+    spec: Annotated[Path | None, typer.Option("--spec", help="Also check the model endpoints of this spec.")] = None,
+    store: StoreOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Check sandbox, limits, store, MLflow, Ray and endpoints; print the one fix for each trouble."""
+    from crosspath.app.doctor import diagnose
+
+    findings = diagnose(store, spec)
+    if as_json:
+        print_json(findings)
+    else:
+        print_table(("what", "", "finding"), [(f["what"], f["status"], f["detail"]) for f in findings])
+        for finding in findings:
+            if finding["fix"]:
+                say(f"{finding['what']}: {finding['fix']}")
+    if any(finding["status"] == "trouble" for finding in findings):
+        raise typer.Exit(EXIT_INFRASTRUCTURE)
+
+
+def ui(
+    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Port on 127.0.0.1.")] = 5000,
+    store: StoreOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Open MLflow's UI on the embedded store, or say where the server is."""
+    from crosspath.app.adapters import store_directory, ui_command
+
+    command, environment, url = ui_command(store_directory(store), port)
+    if as_json:
+        print_json({"url": url, "command": command})
+        return
+    say(f"MLflow: {url}")
+    if not command:
+        return
+    say("stop it with Ctrl-C")
+    raise typer.Exit(subprocess.call(command, env=os.environ | environment))
