@@ -1,0 +1,137 @@
+"""The default sandbox on Linux: bubblewrap, everything unshared, on a work directory that the trusted side holds open.
+
+For a command the work directory is ``/run/crosspath/work``. It lies on a tmpfs per job that is bounded in bytes and inodes and
+also holds home, ``/tmp``, ``/dev/shm`` and ``OUT``: whatever a command can write is within those bounds. All else is read-only.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from crosspath.adapters.sandboxing.bubblewrap_room import BubblewrapRoom, Cage, open_room
+from crosspath.adapters.sandboxing.cgroups import open_cgroup
+from crosspath.adapters.sandboxing.environment import environment
+from crosspath.adapters.sandboxing.jobs import Start, run_job
+from crosspath.adapters.sandboxing.spawning import Spawner, SpawnerGone, unprivileged_uid
+from crosspath.adapters.sandboxing.system_view import system_arguments, write_etc
+from crosspath.adapters.sandboxing.toolchain import toolchain
+from crosspath.errors import SandboxError
+from crosspath.types import Execution, Fault, ReplayJob, SandboxLimits, Task, Toolchain
+
+INSTALL_HINT = "bubblewrap is not installed; run: sudo apt-get install -y bubblewrap (dnf, apk and pacman call it bubblewrap, too)"
+
+
+class BubblewrapSandbox:
+    """Executes hostile commands, each in its own start of ``bwrap``. One job at a time: build one per worker.
+
+    Can be pickled before and after use; what it opened stays with the process that opened it.
+    """
+
+    def __init__(self, limits: SandboxLimits | None = None, *, program: str = "bwrap") -> None:
+        self.limits = limits or SandboxLimits()
+        self.program = program
+        self._cage: Cage | None = None
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _build, (self.limits, self.program)
+
+    def run(self, jobs: Sequence[ReplayJob]) -> tuple[Execution | Fault, ...]:
+        """One result per job, in order.
+
+        Raises:
+            SandboxError: bubblewrap is missing or can't work on this machine.
+        """
+        with self._lock:
+            self._open()
+            return tuple(run_job(job, self.limits, self._room) for job in jobs)
+
+    def describe(self) -> Toolchain:
+        """The bounds in force here, and the programs inside.
+
+        Raises:
+            SandboxError: bubblewrap is missing or can't work on this machine.
+        """
+        with self._lock:
+            cage = self._open()
+            return toolchain(cage.version, cage.enforced, cage.missing, self._probe)
+
+    def close(self) -> None:
+        """End the spawner and remove the control groups; the next use starts anew."""
+        with self._lock:
+            self._discard()
+
+    def _open(self) -> Cage:
+        if self._cage is None:
+            self._cage = _open_cage(self.program, self.limits)
+            try:
+                self._probe("exit 0")
+            except SandboxError:
+                self._discard()
+                raise
+        return self._cage
+
+    def _discard(self) -> None:
+        if self._cage is not None:
+            self._cage.close()
+            self._cage = None
+
+    @contextmanager
+    def _room(self, task: Task) -> Iterator[BubblewrapRoom]:
+        try:
+            with open_room(self._open(), self.limits, task) as room:
+                yield room
+        except SpawnerGone:
+            self._discard()
+            raise
+
+    def _probe(self, text: str) -> bytes:
+        with self._room(Task(id="probe", family="probe")) as room:
+            start = Start((b"bash", b"-c", text.encode()), environment(room.places), timeout_s=30)
+            result = room.start(start)
+        if result.exit_code != 0:
+            raise SandboxError(f"bubblewrap can't start a shell here: {result.stderr.data[:300].decode(errors='replace')}")
+        return result.stdout.data
+
+
+def _build(limits: SandboxLimits, program: str) -> BubblewrapSandbox:
+    return BubblewrapSandbox(limits, program=program)
+
+
+def _open_cage(program: str, limits: SandboxLimits) -> Cage:
+    path = shutil.which(program)
+    if path is None:
+        raise SandboxError(INSTALL_HINT)
+    cgroup = open_cgroup(limits)
+    rlimits = {"RLIMIT_CORE": 0, "RLIMIT_FSIZE": limits.disk_bytes}
+    if cgroup is None:
+        rlimits |= {"RLIMIT_DATA": limits.memory_bytes}
+        if _counts_processes_per_namespace():
+            rlimits |= {"RLIMIT_NPROC": limits.processes}
+    spawner = Spawner(unprivileged_uid(), rlimits)
+    write_etc(spawner.open(spawner.base))
+    enforced, missing = _limits(cgroup.limits if cgroup else (), rlimits)
+    version = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    return Cage(spawner, cgroup, os.fsencode(path), system_arguments(spawner.base), version, enforced, missing)
+
+
+def _counts_processes_per_namespace() -> bool:
+    """Since Linux 5.14 RLIMIT_NPROC counts within a user namespace; before, all of the user's own processes."""
+    found = re.match(r"(\d+)\.(\d+)", os.uname().release)
+    return found is not None and (int(found[1]), int(found[2])) >= (5, 14)
+
+
+def _limits(by_cgroup: Sequence[str], rlimits: dict[str, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What is in force and what is not, in the words of ``Limit``."""
+    enforced = ["time", "output", "disk", "entries", "network", "files"]
+    missing: list[str] = []
+    for name in ("memory", "processes"):
+        in_force = name in by_cgroup or (name == "processes" and "RLIMIT_NPROC" in rlimits)
+        (enforced if in_force else missing).append(name)
+    if "memory" in missing and "RLIMIT_DATA" in rlimits:
+        enforced.append("memory per process")
+    return tuple(enforced), tuple(missing)

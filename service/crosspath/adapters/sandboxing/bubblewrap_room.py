@@ -1,0 +1,151 @@
+"""One job's directories on a bounded tmpfs, and single starts of ``bwrap`` in them."""
+
+import contextlib
+import itertools
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from crosspath.adapters.sandboxing.bubblewrap_start import BLOCK_FD, SETTLING, STATUS_FD, Running
+from crosspath.adapters.sandboxing.cgroups import Cgroup
+from crosspath.adapters.sandboxing.environment import Places
+from crosspath.adapters.sandboxing.jobs import Start
+from crosspath.adapters.sandboxing.spawning import Spawner
+from crosspath.adapters.sandboxing.system_view import INSIDE
+from crosspath.adapters.sandboxing.workdir import remove_tree, write_entries
+from crosspath.types import Command, ExecResult, FileEntry, Limit, SandboxLimits, Task
+
+PLACES = Places(
+    work=f"{INSIDE}/work", files=f"{INSIDE}/in", out=f"{INSIDE}/out", home=f"{INSIDE}/home", programs=f"{INSIDE}/bin"
+)
+_DISK = ("work", "home", "tmp", "shm", "out")
+_number = itertools.count()
+
+
+@dataclass
+class Cage:
+    """What lives as long as a sandbox: spawner, control group and the constant arguments."""
+
+    spawner: Spawner
+    cgroup: Cgroup | None
+    program: bytes
+    system: Sequence[str]
+    version: str
+    enforced: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    def close(self) -> None:
+        """End everything."""
+        self.spawner.close()
+        if self.cgroup is not None:
+            self.cgroup.close()
+
+
+@dataclass
+class BubblewrapRoom:
+    """The directories of one job; implements ``jobs.Room``."""
+
+    cage: Cage
+    limits: SandboxLimits
+    path: str
+    """Of the job in the spawner's mount namespace."""
+    job: int
+    disk: int
+    work: int
+    out: int
+    has_programs: bool
+    places: Places = field(default=PLACES)
+
+    def hand_in(self, command: Command) -> None:
+        """Replace the content of ``IN``; empty ``OUT``."""
+        if command.files:
+            remove_tree(b"in", self.job)
+            os.mkdir("in", 0o755, dir_fd=self.job)
+            write_entries(self.job, [entry.model_copy(update={"path": b"in/" + entry.path}) for entry in command.files])
+        if command.report is not None:
+            with contextlib.suppress(ValueError, OSError):
+                remove_tree(os.fsencode(command.report), self.out)
+
+    def start(self, start: Start) -> ExecResult:
+        """Run one program in its own ``bwrap``; when this returns its first process, and so all of them, are dead."""
+        argv = self._argv(start)
+        events = self.cage.cgroup.events() if self.cage.cgroup else {}
+        with Running(self.cage.spawner, self.cage.cgroup, argv, start, self.limits) as running:
+            result = running.finish()
+        return result.model_copy(update={"limits_hit": (*result.limits_hit, *self._limits_hit(events))})
+
+    def _limits_hit(self, before: dict[Limit, int]) -> Iterator[Limit]:
+        after = self.cage.cgroup.events() if self.cage.cgroup else {}
+        yield from (limit for limit, count in after.items() if count > before[limit])
+        disk = os.fstatvfs(self.disk)
+        if disk.f_bavail == 0:
+            yield "disk"
+        if disk.f_ffree == 0:
+            yield "entries"
+
+    def _argv(self, start: Start) -> list[bytes]:
+        words = [*self.cage.system, *self._mounts(start), "--chdir", self.places.work]
+        for name, value in start.env.items():
+            words += ["--setenv", name, value]
+        words += ["--json-status-fd", str(STATUS_FD), "--block-fd", str(BLOCK_FD)]
+        encoded = [word.encode("utf-8", "surrogateescape") for word in words]
+        settling = [b"--as-pid-1", b"--", b"sh", b"-c", SETTLING.encode(), b"sh"] if start.settle_s else [b"--"]
+        return [self.cage.program, *encoded, *settling, *start.argv]
+
+    def _mounts(self, start: Start) -> Iterator[str]:
+        disk, places = f"{self.path}/disk", self.places
+        if start.observing:
+            small = str(self.limits.disk_bytes)
+            yield from ("--ro-bind", f"{disk}/work", places.work, "--dir", places.home)
+            yield from ("--size", small, "--tmpfs", "/tmp")
+        else:
+            yield from ("--bind", f"{disk}/work", places.work, "--bind", f"{disk}/home", places.home)
+            yield from ("--bind", f"{disk}/tmp", "/tmp", "--bind", f"{disk}/shm", "/dev/shm", "--symlink", "/tmp", "/var/tmp")
+        if self.has_programs:
+            yield from ("--ro-bind", f"{self.path}/bin", places.programs)
+        if start.files:
+            yield from ("--ro-bind", f"{self.path}/in", places.files)
+        if start.out:
+            yield from ("--bind", f"{disk}/out", places.out)
+        for bind in start.binds:
+            yield from ("--ro-bind", bind, bind)
+        yield from ("--remount-ro", "/dev", "--remount-ro", "/")
+
+
+@contextmanager
+def open_room(cage: Cage, limits: SandboxLimits, task: Task) -> Iterator[BubblewrapRoom]:
+    """Fresh directories with the task's fixture and programs; everything is gone afterwards."""
+    spawner, name = cage.spawner, f"{next(_number)}"
+    path = f"{spawner.base}/job/{name}"
+    with contextlib.ExitStack() as cleanup:
+        jobs = _keep(spawner.open(f"{spawner.base}/job"), cleanup)
+        os.mkdir(name, 0o711, dir_fd=jobs)
+        cleanup.callback(remove_tree, name.encode(), jobs)
+        job = _keep(_directory(name, jobs), cleanup)
+        os.mkdir("disk", 0o711, dir_fd=job)
+        options = f"size={limits.disk_bytes},nr_inodes={limits.inodes + len(_DISK) + 1},mode=0711"
+        disk = spawner.mount(f"{path}/disk", options)
+        cleanup.callback(spawner.unmount, f"{path}/disk")
+        _keep(disk, cleanup)
+        for part in _DISK:
+            write_entries(disk, [FileEntry(path=part.encode(), kind="directory")], spawner.uid)
+        work, out = (_keep(_directory(part, disk), cleanup) for part in ("work", "out"))
+        write_entries(work, task.fixture, spawner.uid)
+        write_entries(job, list(_programs(task)))
+        yield BubblewrapRoom(cage, limits, path, job, disk, work, out, bool(task.programs))
+
+
+def _programs(task: Task) -> Iterator[FileEntry]:
+    for program in task.programs:
+        content = PLACES.expand_bytes(program.content)
+        yield program.model_copy(update={"path": b"bin/" + program.path, "content": content, "mode": 0o755})
+
+
+def _directory(name: str, parent: int) -> int:
+    return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+
+
+def _keep(fd: int, cleanup: contextlib.ExitStack) -> int:
+    cleanup.callback(os.close, fd)
+    return fd

@@ -1,0 +1,184 @@
+"""One start of ``bwrap``, from before its first instruction until its first process is known dead.
+
+``bwrap`` blocks its first process after all mounts are made; meanwhile we take a pidfd of that process and move it into the
+control group. Only then the command starts. The first process of a process namespace dies last: when the pidfd is readable, nothing
+of the command is alive. (That ``bwrap`` itself has returned does not mean that.) An exit status counts only when ``bwrap``
+reports it in its status document: it doesn't when the program could not be executed.
+"""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import time
+from collections.abc import Sequence
+
+from crosspath.adapters.sandboxing.capture import Capture, Pumped, pump
+from crosspath.adapters.sandboxing.cgroups import Cgroup
+from crosspath.adapters.sandboxing.failures import JobFailure
+from crosspath.adapters.sandboxing.jobs import Start
+from crosspath.adapters.sandboxing.spawning import Spawner
+from crosspath.types import ExecResult, SandboxLimits
+
+STATUS_FD, BLOCK_FD, MARK_FD, HOLD_FD = 3, 4, 5, 6
+"""Descriptor numbers in ``bwrap``."""
+SETTLING = f'exec 7>&2 2>/dev/null; "$@" 2>&7 7>&- {MARK_FD}>&- {HOLD_FD}<&-; echo $? >&{MARK_FD}; exec {MARK_FD}>&-; read -r _ <&{HOLD_FD}'
+"""Runs as process 1, which the command can't kill: says how the command ended, then stays until it is killed."""
+_START_DEADLINE_S = 30.0
+_DEATH_DEADLINE_S = 30.0
+
+
+class Running:
+    """A context manager: inside it the command may be alive, after it the command and all it started are dead."""
+
+    def __init__(
+        self, spawner: Spawner, cgroup: Cgroup | None, argv: Sequence[bytes], start: Start, limits: SandboxLimits
+    ) -> None:
+        self._spawner, self._cgroup, self._argv, self._start, self._limits = spawner, cgroup, argv, start, limits
+        self._pid, self._pidfd = 0, -1
+        self._status = b""
+
+    def __enter__(self) -> "Running":
+        with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+            self._spawn(ours, theirs)
+            self._ours = ours.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._ours:
+            self._kill_and_wait()
+
+    def _spawn(self, ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> None:
+        stdin_read, stdin = _pipe() if self._start.stdin else (_dev_null(), None)
+        (stdout, stdout_write), (stderr, stderr_write) = _pipe(), _pipe()
+        self._capture = Capture(stdin, self._start.stdin, stdout, stderr, self._limits.output_bytes)
+        ours.callback(self._capture.close)
+        self._status_fd, status_write = _pipe()
+        block_read, self._block_fd = _pipe()
+        given = [stdin_read, stdout_write, stderr_write, status_write, block_read]
+        kept = [self._status_fd, self._block_fd]
+        if self._start.settle_s:
+            self._mark_fd, mark_write = _pipe()
+            hold_read, hold = _pipe()
+            given += [mark_write, hold_read]
+            kept += [self._mark_fd, hold]
+        for stack, fds in ((ours, kept), (theirs, given)):
+            for fd in fds:
+                stack.callback(os.close, fd)
+        self._spawner.spawn(self._argv, given)
+
+    def finish(self) -> ExecResult:
+        """Let the command run, and say what happened.
+
+        Raises:
+            JobFailure: it did not start, or does not die.
+        """
+        self._hold_first_process()
+        started = time.monotonic()
+        with contextlib.suppress(BrokenPipeError):  # it died while being set up: no exit status will be reported
+            os.write(self._block_fd, b"x")
+        if self._start.settle_s:
+            return self._settled(started)
+        pumped = pump(self._capture, self._is_dead, started + self._start.timeout_s, self._limits.output_total_bytes)
+        duration_s = time.monotonic() - started
+        self._kill_and_wait()
+        return self._result(pumped, None if _killed(pumped) else self._exit_status(), duration_s)
+
+    def _settled(self, started: float) -> ExecResult:
+        marks: list[bytes] = []
+
+        def ended(ready: set[int]) -> bool:
+            if self._mark_fd in ready:
+                marks.append(os.read(self._mark_fd, 16))
+                return True
+            return self._is_dead(ready)
+
+        self._capture.watch(self._mark_fd)
+        pumped = pump(self._capture, ended, started + self._start.timeout_s, self._limits.output_total_bytes)
+        duration_s = time.monotonic() - started
+        self._capture.unwatch(self._mark_fd)
+        leftovers = None
+        if not _killed(pumped):
+            deadline = time.monotonic() + self._start.settle_s
+            after = pump(self._capture, self._is_dead, deadline, self._limits.output_total_bytes)
+            pumped = Pumped(timed_out=False, too_much_output=after.too_much_output)
+            leftovers = self._cgroup.count_processes({self._pid}) if self._cgroup else None
+        self._kill_and_wait()
+        exit_code = int(marks[0]) if marks and marks[0].strip().isdigit() and not _killed(pumped) else None
+        return self._result(pumped, exit_code, duration_s, leftovers)
+
+    def _result(self, pumped: Pumped, exit_code: int | None, duration_s: float, leftovers: int | None = None) -> ExecResult:
+        self._capture.drain()
+        return ExecResult(
+            exit_code=exit_code,
+            stdout=self._capture.stdout,
+            stderr=self._capture.stderr,
+            duration_s=duration_s,
+            timed_out=pumped.timed_out,
+            limits_hit=("time",) if pumped.timed_out else ("output",) if pumped.too_much_output else (),
+            leftover_processes=leftovers,
+        )
+
+    def _is_dead(self, ready: set[int]) -> bool:
+        return self._pidfd in ready
+
+    def _hold_first_process(self) -> None:
+        deadline = time.monotonic() + _START_DEADLINE_S
+        while b"\n" not in self._status:
+            if not self._read_status(deadline):
+                raise self._not_started()
+        self._pid = json.loads(self._status.split(b"\n", 1)[0])["child-pid"]
+        try:
+            self._pidfd = os.pidfd_open(self._pid)
+            self._ours.callback(os.close, self._pidfd)
+            if self._cgroup is not None:
+                self._cgroup.add(self._pid)
+        except ProcessLookupError as error:
+            raise self._not_started() from error
+        self._capture.watch(self._pidfd)
+
+    def _not_started(self) -> JobFailure:
+        self._capture.drain()
+        said = self._capture.stderr.data[-300:].decode(errors="replace").strip()
+        return JobFailure("start_failed", said or "bwrap ended without a word")
+
+    def _exit_status(self) -> int:
+        deadline = time.monotonic() + _DEATH_DEADLINE_S
+        while self._read_status(deadline):
+            pass
+        for line in self._status.splitlines()[1:]:
+            return json.loads(line)["exit-code"]
+        raise self._not_started()
+
+    def _read_status(self, deadline: float) -> bool:
+        """Read more of the status document; False at its end."""
+        poll = select.poll()
+        poll.register(self._status_fd, select.POLLIN)
+        if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+            raise JobFailure("start_failed", "bwrap does not answer", retryable=True)
+        chunk = os.read(self._status_fd, 4096)
+        self._status += chunk
+        return bool(chunk)
+
+    def _kill_and_wait(self) -> None:
+        if self._pidfd < 0:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+        poll = select.poll()
+        poll.register(self._pidfd, select.POLLIN)
+        if not poll.poll(_DEATH_DEADLINE_S * 1000):
+            raise JobFailure("not_dead", f"processes are alive {_DEATH_DEADLINE_S:.0f} s after they were killed")
+
+
+def _killed(pumped: Pumped) -> bool:
+    return pumped.timed_out or pumped.too_much_output
+
+
+def _pipe() -> tuple[int, int]:
+    return os.pipe2(os.O_CLOEXEC)
+
+
+def _dev_null() -> int:
+    return os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)

@@ -1,0 +1,54 @@
+"""Where things are for a command, and the environment it sees. Nothing of our own environment gets in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from crosspath.types import Command, Task
+
+SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
+
+
+@dataclass(frozen=True)
+class Places:
+    """Directories as the command sees them."""
+
+    work: str
+    files: str
+    """Of ``IN``: files handed to the command, read-only."""
+    out: str
+    home: str
+    programs: str
+    """First on PATH."""
+
+    def expand(self, text: str) -> str:
+        """``{work}``, ``{in}`` and ``{out}`` replaced; every other brace stays."""
+        return text.replace("{work}", self.work).replace("{in}", self.files).replace("{out}", self.out)
+
+    def expand_bytes(self, data: bytes) -> bytes:
+        """The same for a program's text."""
+        for name, place in ((b"{work}", self.work), (b"{in}", self.files), (b"{out}", self.out)):
+            data = data.replace(name, place.encode())
+        return data
+
+
+def environment(places: Places, *extra: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """The whole environment of a command; ``extra`` pairs are expanded and win, the last one most."""
+    fixed = {
+        "PATH": f"{places.programs}:{SYSTEM_PATH}",
+        "HOME": places.home,
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        "TERM": "dumb",
+        "PYTHONHASHSEED": "0",
+        "WORK": places.work,
+        "IN": places.files,
+        "OUT": places.out,
+    }
+    for pairs in extra:
+        fixed.update((name, places.expand(value)) for name, value in pairs)
+    return fixed
+
+
+def command_environment(places: Places, task: Task, command: Command) -> dict[str, str]:
+    """The environment of a reply's command: the task's variables, then the path's."""
+    return environment(places, task.env, command.env)

@@ -1,0 +1,158 @@
+"""One job, the same for every adapter: fixture, setup, commands, state, observers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from crosspath.adapters.sandboxing.environment import Places, command_environment, environment
+from crosspath.adapters.sandboxing.failures import fault_of
+from crosspath.adapters.sandboxing.final_state import read_report, read_state
+from crosspath.adapters.sandboxing.observing import disarm_repositories, observer_argv, observer_environment
+from crosspath.errors import SandboxError, boundary
+from crosspath.types import (
+    Command,
+    ExecResult,
+    Execution,
+    Fault,
+    FinalState,
+    Observation,
+    Observer,
+    ReplayJob,
+    SandboxLimits,
+    Task,
+)
+
+REPORT_CAP_BYTES = 4 * 1024 * 1024
+"""Of ``Command.report``; it holds the path's own account of one command, output included."""
+_SETUP_TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Start:
+    """One start of a program in a room."""
+
+    argv: Sequence[bytes]
+    env: Mapping[str, str]
+    timeout_s: float
+    stdin: bytes = b""
+    settle_s: float = 0.0
+    """How long what it left behind stays alive after its end."""
+    binds: Sequence[str] = ()
+    files: bool = False
+    """Whether the directory of ``IN`` is needed."""
+    out: bool = False
+    """Whether the directory of ``OUT`` is needed."""
+    observing: bool = False
+    """The work directory is read-only, home and temporary directory are fresh."""
+
+
+class Room(Protocol):
+    """The fresh directories of one job, and a way to start programs in them."""
+
+    places: Places
+    work: int
+    """The work directory, open."""
+    out: int
+
+    def hand_in(self, command: Command) -> None:
+        """Make ``command.files`` the content of the directory of ``IN``, and nothing else; empty ``OUT``."""
+        ...
+
+    def start(self, start: Start) -> ExecResult:
+        """Run a program; when this returns, everything that it started is known dead.
+
+        Raises:
+            SandboxError: it could not be started, or not be observed.
+        """
+        ...
+
+
+class _Counting:
+    """Counts the starts of one job."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        self.starts = 0
+
+    def start(self, start: Start) -> ExecResult:
+        self.starts += 1
+        return self._room.start(start)
+
+
+def run_job(
+    job: ReplayJob, limits: SandboxLimits, open_room: Callable[[Task], AbstractContextManager[Room]]
+) -> Execution | Fault:
+    """Everything about one job; what goes wrong with the sandbox becomes a fault."""
+    try:
+        with boundary(SandboxError, "the sandbox failed"), open_room(job.task) as room:
+            return _run(job, limits, room)
+    except SandboxError as error:
+        return fault_of(error)
+
+
+def _run(job: ReplayJob, limits: SandboxLimits, room: Room) -> Execution:
+    counting = _Counting(room)
+    failed = _set_up(job.task, room, counting)
+    results: tuple[ExecResult, ...] = ()
+    if failed is None:
+        last = len(job.commands) - 1
+        results = tuple(
+            _run_command(job.task, command, room, counting, settle_s=job.task.settle_s if number == last else 0.0)
+            for number, command in enumerate(job.commands)
+        )
+    state = read_state(
+        room.work, entries=limits.inodes, disk_bytes=limits.disk_bytes, file_cap_bytes=limits.file_cap_bytes
+    )
+    if job.task.observers and failed is None:
+        state = _observed(job.task, state, limits, room, counting)
+    return Execution(key=job.key, results=results, state=state, setup_failed=failed, starts=counting.starts)
+
+
+def _set_up(task: Task, room: Room, counting: _Counting) -> str | None:
+    if task.setup is None:
+        return None
+    argv = (b"bash", b"-c", task.setup.encode("utf-8", "surrogateescape"))
+    done = counting.start(Start(argv, environment(room.places, task.env), timeout_s=_SETUP_TIMEOUT_S))
+    if done.exit_code == 0:
+        return None
+    return f"the setup line ended with {done.exit_code}: {done.stderr.data[-300:].decode(errors='replace')}"
+
+
+def _run_command(task: Task, command: Command, room: Room, counting: _Counting, settle_s: float) -> ExecResult:
+    room.hand_in(command)
+    env = command_environment(room.places, task, command)
+    uses_out = command.report is not None or any("{out}" in value for _, value in (*command.env, *task.env))
+    start = Start(
+        tuple(room.places.expand_bytes(word) if word.startswith((b"{in}", b"{out}", b"{work}")) else word for word in command.argv),
+        env,
+        timeout_s=task.timeout_s,
+        stdin=command.stdin,
+        settle_s=settle_s,
+        binds=command.binds,
+        files=bool(command.files),
+        out=uses_out or any(b"{out}" in word for word in command.argv),
+    )
+    result = counting.start(start)
+    if command.report is None:
+        return result
+    return result.model_copy(update={"report": read_report(room.out, command.report, REPORT_CAP_BYTES)})
+
+
+def _observed(task: Task, state: FinalState, limits: SandboxLimits, room: Room, counting: _Counting) -> FinalState:
+    try:
+        disarm_repositories(room.work, state)
+    except OSError:
+        # The reply left something that can't be made safe: what an observer would print then is not evidence.
+        observations = tuple(Observation(name=observer.name, exit_code=None, output=b"") for observer in task.observers)
+    else:
+        observations = tuple(_observe(task, observer, room, counting) for observer in task.observers)
+    return state.model_copy(update={"observations": observations})
+
+
+def _observe(task: Task, observer: Observer, room: Room, counting: _Counting) -> Observation:
+    env = observer_environment(room.places, task)
+    result = counting.start(Start(observer_argv(observer), env, timeout_s=task.timeout_s, observing=True))
+    return Observation(
+        name=observer.name, exit_code=result.exit_code, output=result.stdout.data, truncated=result.stdout.truncated
+    )

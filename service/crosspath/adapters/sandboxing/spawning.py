@@ -1,0 +1,101 @@
+"""The worker's side of the spawner program: start it, send it messages, notice when it is gone."""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from crosspath.adapters.sandboxing.failures import JobFailure
+from crosspath.errors import SandboxError
+
+_FIRST_HOST_UID = 1_879_048_192
+"""Far above what distributions, directories of users and subordinate ranges hand out."""
+
+
+def unprivileged_uid() -> int:
+    """A host uid for this worker's sandboxes, if we are root; 0: we have no choice and stay who we are."""
+    return _FIRST_HOST_UID + os.getpid() % 1_000_000 if os.geteuid() == 0 else 0
+
+
+class Spawner:
+    """One spawner program, with a private mount namespace in which ``base`` is a tmpfs.
+
+    Raises:
+        SandboxError: the namespaces can't be made here.
+    """
+
+    def __init__(self, uid: int, limits: Mapping[str, int]) -> None:
+        self.uid = uid
+        self.base = tempfile.mkdtemp(prefix="crosspath-", dir="/tmp" if Path("/tmp").is_dir() else None)
+        Path(self.base).chmod(0o711)
+        self._spawn, spawn_theirs = socket.socketpair()
+        self._mount, mount_theirs = socket.socketpair()
+        text = ",".join(f"{name}={value}" for name, value in limits.items())
+        with spawn_theirs, mount_theirs:
+            numbers = (spawn_theirs.fileno(), mount_theirs.fileno())
+            script = str(Path(__file__).with_name("spawner.py"))
+            argv = [sys.executable, "-I", "-S", script, *map(str, numbers), self.base, str(uid), text]
+            self._process = subprocess.Popen(argv, pass_fds=numbers, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        if not uid:
+            self._mount.close()
+            self._mount = self._spawn
+        self.close = weakref.finalize(self, _end, self._process, (self._spawn, self._mount), self.base)
+        self._expect_ok(self._spawn, "set up namespaces")
+
+    def spawn(self, argv: Sequence[bytes], fds: Sequence[int]) -> None:
+        """Start ``argv`` with ``fds`` as its descriptors 0, 1, 2, ...
+
+        Raises:
+            JobFailure: it can't be started (too long, NUL inside, ...).
+        """
+        self._ask(self._spawn, [b"spawn", *argv], fds)
+
+    def mount(self, path: str, options: str) -> int:
+        """Mount a tmpfs on the existing directory ``path`` and return a descriptor of its root."""
+        return self._ask(self._mount, [b"mount", path.encode(), options.encode()])[0]
+
+    def unmount(self, path: str) -> None:
+        """Detach what is mounted on ``path``; it is freed when the last descriptor is closed."""
+        self._ask(self._mount, [b"unmount", path.encode()])
+
+    def open(self, path: str) -> int:
+        """A descriptor of a directory as the spawner sees it."""
+        return self._ask(self._mount, [b"open", path.encode()])[0]
+
+    def _ask(self, channel: socket.socket, words: Sequence[bytes], fds: Sequence[int] = ()) -> list[int]:
+        body = b"\0".join(words)
+        if body.count(b"\0") != len(words) - 1:
+            raise JobFailure("start_failed", "an argument or a variable contains a NUL byte")
+        try:
+            socket.send_fds(channel, [len(body).to_bytes(8, "big")], fds)
+            channel.sendall(body)
+        except OSError as error:
+            raise SpawnerGone(f"the spawner program is gone: {error}") from error
+        return self._expect_ok(channel, os.fsdecode(words[0]))
+
+    def _expect_ok(self, channel: socket.socket, doing: str) -> list[int]:
+        data, fds, _, _ = socket.recv_fds(channel, 500, 1)
+        if data == b"ok":
+            return fds
+        if not data:
+            raise SpawnerGone(f"the spawner program ended while it was asked to {doing}")
+        raise JobFailure("start_failed", f"{doing}: {data.decode(errors='replace')}")
+
+
+class SpawnerGone(SandboxError):
+    """The spawner program was killed; a new one can be started."""
+
+
+def _end(process: "subprocess.Popen[bytes]", channels: Sequence[socket.socket], base: str) -> None:
+    for channel in channels:
+        channel.close()
+    try:
+        process.wait(timeout=5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    Path(base).rmdir()
