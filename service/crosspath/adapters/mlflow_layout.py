@@ -13,7 +13,6 @@ from crosspath.adapters.mlflow_names import MAX_PARAM, NOTE_TAG, check_run, clea
 from crosspath.adapters.mlflow_params import (
     cell_metrics,
     cell_params,
-    effect_metrics,
     estimate_text,
     lock_candidate,
     parent_params,
@@ -105,14 +104,15 @@ def parent_name(facts: Facts) -> str:
 def _parent(facts: Facts, judgement: Judgement) -> RunContent:
     note = fit_note(report_markdown(facts.head, facts.lock, judgement), "bundle/report.md")
     tags = _common_tags(facts) | {"crosspath.role": "evaluation", "crosspath.status": facts.head.status, NOTE_TAG: note}
-    return _run(parent_name(facts), parent_params(facts), spend_metrics(judgement), tags)
+    told = tuple(text.name for text in facts.contracts)
+    return _run(parent_name(facts), parent_params(facts), spend_metrics(judgement), tags, prompts=told)
 
 
 def _nested(facts: Facts, number: int, decomposition: Decomposition, cell: Cell, rows: tuple[Row, ...], of: int) -> RunContent:
     candidate = lock_candidate(facts.lock, decomposition.candidate)
     matched = cell is shown_cells_of(decomposition)[0]
     params = cell_params(facts, candidate, cell) if candidate else {"candidate": decomposition.candidate}
-    metrics = cell_metrics(cell) | (effect_metrics(decomposition) if matched else {})
+    metrics = cell_metrics(cell, decomposition if matched else None)
     tags = _common_tags(facts) | _cell_tags(decomposition, cell, matched)
     tags[NOTE_TAG] = fit_note(_cell_note(decomposition, cell, matched, len(rows), of), "bundle/report.md")
     prefix = figure_prefix(decomposition.candidate, number)

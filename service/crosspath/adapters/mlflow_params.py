@@ -1,9 +1,9 @@
 """Configuration and results of an evaluation as MLflow params and metrics: pure functions of the records."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from crosspath.adapters.mlflow_names import UNSET, finite, flatten, value_text
-from crosspath.types import Candidate, Cell, Decomposition, Estimate, Facts, Judgement, Lock, Text, digest
+from crosspath.types import Candidate, Cell, Decomposition, Effect, Estimate, Facts, Judgement, Lock, Text, digest
 
 EFFECT_METRICS = {"damage": "dmg", "compensation": "comp", "matched_gap": "gap", "contract_effect": "told"}
 """Effect -> stem of its metrics. Column headers are cut after about ten letters, so names differ before that."""
@@ -66,47 +66,56 @@ def cell_params(facts: Facts, candidate: Candidate, cell: Cell) -> dict[str, str
     return _texts(values) | shared_params(facts)
 
 
-def cell_metrics(cell: Cell) -> dict[str, float]:
-    """Rates (0 to 1) and counts of one cell; what is unknown is left out."""
+def cell_metrics(cell: Cell, decomposition: Decomposition | None = None) -> dict[str, float]:
+    """Rates (0 to 1) and counts of one cell, and the effects of its decomposition; what is unknown is left out.
+
+    MLflow shows columns in this order: the answer first, then the evidence.
+    """
+    values = _effects(decomposition, EFFECT_VALUES, lambda effect: effect.these.value) if decomposition else {}
+    bounds = _bounds(decomposition) if decomposition else {}
     causes = {f"cause.{cause}": count for cause, count in cell.causes.items() if not cause.startswith("fault:")}
     tiers = {f"tier{tier}_rate": passed / scored for tier, (passed, scored) in cell.tiers.items() if scored}
     return finite(
         {
             "pass_rate": cell.rate.value,
+            **values,
+            "silent_wr": cell.silent_wrong.value,
+            "n_passed": cell.passed,
+            "n_scored": cell.scored,
+            "n_faults": cell.faults,
+            **dict(sorted(causes.items())),
+            **dict(sorted(tiers.items())),
             "low_rate": cell.rate.low,
             "high_rate": cell.rate.high,
             "worst_rate": cell.rate.worst,
             "best_rate": cell.rate.best,
-            "silent_wr": cell.silent_wrong.value,
             "n_planned": cell.planned,
-            "n_scored": cell.scored,
-            "n_passed": cell.passed,
-            "n_faults": cell.faults,
             "n_unstable": cell.unstable,
+            **bounds,
         }
-    ) | finite(dict(sorted({**tiers, **causes}.items())))
+    )
 
 
-def effect_metrics(decomposition: Decomposition) -> dict[str, float]:
-    """Damage, compensation and gap in percentage points: exact for these replies, and the interval for the task population.
+def _effects(
+    decomposition: Decomposition, names: Mapping[str, str], value: Callable[[Effect], float | None]
+) -> dict[str, float | None]:
+    """Effects in percentage points. ``damage_pp + compens_pp = gap_pp``: differences of the cells' rates for these replies."""
+    return {names[effect.name]: _points(value(effect)) for effect in decomposition.effects}
 
-    ``damage_pp`` is the difference of the two cells' rates, so ``damage_pp + compens_pp = gap_pp``; ``pop_*`` estimate the
-    population of task families, with 95 % bounds.
-    """
-    metrics: dict[str, float | int | None] = {}
-    for effect in decomposition.effects:
-        stem = EFFECT_METRICS[effect.name]
-        metrics[EFFECT_VALUES[effect.name]] = _points(effect.these.value)
-        metrics[f"{stem}_pop_pp"] = _points(effect.population.value)
-        metrics[f"{stem}_low_pp"] = _points(effect.population.low)
-        metrics[f"{stem}_high_pp"] = _points(effect.population.high)
+
+def _bounds(decomposition: Decomposition) -> dict[str, float | int | None]:
+    """The effects for the population of task families with their interval, and the control."""
+    stems = EFFECT_METRICS
+    found: dict[str, float | int | None] = {}
+    found |= _effects(decomposition, {name: f"{stem}_pop_pp" for name, stem in stems.items()}, lambda one: one.population.value)
+    found |= _effects(decomposition, {name: f"{stem}_low_pp" for name, stem in stems.items()}, lambda one: one.population.low)
+    found |= _effects(decomposition, {name: f"{stem}_high_pp" for name, stem in stems.items()}, lambda one: one.population.high)
     control = decomposition.control
-    metrics |= {
+    return found | {
         "ctrl_holds": None if control.status == "missing" else int(control.status == "holds"),
         "ctrl_tasks": control.compared,
         "ctrl_diff": len(control.differing),
     }
-    return finite(metrics)
 
 
 def spend_metrics(judgement: Judgement) -> dict[str, float]:
@@ -115,7 +124,7 @@ def spend_metrics(judgement: Judgement) -> dict[str, float]:
     return finite(
         {
             "cost_usd": spend.cost_usd,
-            "known_usd": spend.cost_known_usd if spend.cost_usd is None else None,
+            "known_usd": spend.cost_known_usd if spend.cost_usd is None and spend.cost_known_usd else None,
             "requests": spend.requests,
             "failed_req": spend.requests_failed,
             "replies": spend.replies,

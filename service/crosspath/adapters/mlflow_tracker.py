@@ -29,6 +29,7 @@ os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "60")
 
 from mlflow import MlflowClient
 from mlflow.entities import (
+    Assessment,
     AssessmentError,
     AssessmentSource,
     Experiment,
@@ -73,6 +74,19 @@ class MlflowTracker:
         self._uri = tracking_uri
         self._max_traces = max_traces
         self._artifact_root = None if is_server(tracking_uri) else (artifact_root or artifacts_beside(tracking_uri))
+
+    @property
+    def uri(self) -> str:
+        """The store's or server's address."""
+        return self._uri
+
+    def check(self) -> None:
+        """Ask the store for a sign of life, before anything is spent on results that it could not keep.
+
+        Raises:
+            TrackerError: it does not answer within a few seconds.
+        """
+        self._client()
 
     def log(self, facts: Facts, judgement: Judgement, bundle: Path, parent_run: str | None = None) -> MlflowRef:
         """Log one finished evaluation; the same one again changes nothing, or finishes what was interrupted.
@@ -167,7 +181,7 @@ class _Logging:
     def _nested(self, experiment: str, parent: str, role: str | None = None) -> list[Run]:
         wanted = f"tags.`{PARENT_TAG}` = '{parent}'" + (f" and tags.`crosspath.role` = '{role}'" if role else "")
         runs = self._client.search_runs([experiment], wanted, ViewType.ACTIVE_ONLY, max_results=1000)
-        return sorted(runs, key=lambda run: run.info.start_time)
+        return sorted(runs, key=lambda run: -run.info.start_time)
 
     def _is_complete(self, run: Run, parent_run: str | None) -> bool:
         """Whether everything of this very content is there, under the parent that was asked for."""
@@ -264,7 +278,8 @@ def _registered(client: MlflowClient, experiment: str, text: Text) -> tuple[str,
     _show_in_experiment(client, name, experiment)
     versions = client.search_model_versions(f"name = '{name}'")
     for version in versions:
-        if client.get_prompt_version(name, version.version).template == text.content:
+        found = client.get_prompt_version(name, version.version)
+        if found and found.template == text.content:
             return name, int(version.version)
     tags = {"crosspath.digest": text.digest, "crosspath.version": text.version or "unset"}
     made = client.create_prompt_version(name, text.content, f"contract {text.name}, version {text.version or 'unset'}", tags)
@@ -299,7 +314,7 @@ def _write_row(tracing: TracingClient, experiment: str, run_id: str, row: Row) -
     tracing.log_spans(experiment, [span])
 
 
-def _assessments(row: Row, run_id: str) -> list[Feedback]:
+def _assessments(row: Row, run_id: str) -> list[Assessment]:
     source = AssessmentSource("CODE", "crosspath")
     return [
         Feedback(

@@ -10,6 +10,16 @@ QUIET_ENVIRONMENT: Mapping[str, str] = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_
 """Environment of every process that imports MLflow: nothing but the tracking server is contacted."""
 
 
+UI_ENVIRONMENT: Mapping[str, str] = {
+    **QUIET_ENVIRONMENT,
+    # MLflow's server imports litellm, which otherwise fetches its price map from the network.
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    # No background workers: Crosspath gives the server nothing to do, and they take seven processes.
+    "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+}
+"""Environment of the program that ``ui_command`` starts."""
+
+
 def embedded_uri(directory: Path) -> str:
     """The embedded default: a SQLite store in ``directory`` (usually ``.crosspath``)."""
     return f"sqlite:///{(directory / 'mlflow.db').resolve()}"
@@ -32,7 +42,7 @@ def is_server(tracking_uri: str) -> bool:
 
 
 def ui_command(tracking_uri: str, port: int = UI_PORT) -> list[str]:
-    """Arguments of the program that serves MLflow's UI on this machine only. Run it with ``QUIET_ENVIRONMENT``.
+    """Arguments of the program that serves MLflow's UI on this machine only. Run it with ``UI_ENVIRONMENT``.
 
     Raises:
         ValueError: the URI is a server's; open it in a browser.
