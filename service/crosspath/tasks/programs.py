@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 _HEAD = "#!/bin/sh\n"
+_WORK = "IFS= read -r work <<'END'\n{work}\nEND\n"
+"""A quoted heredoc takes the directory's name whatever stands in it."""
 _HOST_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -25,7 +27,7 @@ class StubAnswer:
 def argv_recorder(file: str) -> str:
     """A program that appends its arguments to ``file`` in the work directory, in the form of :func:`argv_record`."""
     return (
-        f"{_HEAD}# Appends the number of arguments, then each argument, every one ended by a NUL byte.\n"
+        f"{_HEAD}# Appends the number of arguments, then each argument, every one ended by a NUL byte.\n{_WORK}"
         "{\n"
         "    printf '%s\\000' \"$#\"\n"
         "    for argument do printf '%s\\000' \"$argument\"; done\n"
@@ -45,7 +47,7 @@ def env_recorder(file: str, variables: Sequence[str]) -> str:
         for name in variables
     )
     return (
-        f"{_HEAD}# Appends NAME=VALUE (NAME alone where it is not set), each ended by a NUL byte.\n"
+        f"{_HEAD}# Appends NAME=VALUE (NAME alone where it is not set), each ended by a NUL byte.\n{_WORK}"
         f"{{\n{lines}}} >> {_below_work(file)}\n"
     )
 
@@ -64,7 +66,7 @@ def remote_shell(hosts: Mapping[str, str]) -> str:
     cases = "".join(f"{shlex.quote(name)}) home={_below_work(directory)} ;;\n" for name, directory in hosts.items())
     environment = f'HOME="$home" USER=remote LOGNAME=remote PATH={_HOST_PATH} LANG=C.UTF-8 TZ=UTC TERM=dumb'
     return (
-        f"{_HEAD}# HOST COMMAND...: joins the arguments with spaces; a shell on the host reads them again, like ssh.\n"
+        f"{_HEAD}# HOST COMMAND...: joins the arguments with spaces; a shell on the host reads them again, like ssh.\n{_WORK}"
         f'case "$1" in\n{cases}'
         '*) printf \'%s: no such host: %s\\n\' "${0##*/}" "$1" >&2; exit 255 ;;\n'
         "esac\n"
@@ -102,4 +104,4 @@ def _pattern(text: str) -> str:
 
 
 def _below_work(path: str) -> str:
-    return shlex.quote(f"{{work}}/{path}")
+    return f'"$work"/{shlex.quote(path)}'

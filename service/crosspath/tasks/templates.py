@@ -52,12 +52,15 @@ def _rendered(text: str, variables: Mapping[str, object], place: Place) -> str:
 
 
 def _environment() -> ImmutableSandboxedEnvironment:
-    """No loader, so no template reads a file; texts are not HTML, and a final newline is content."""
+    """No loader, so no template reads a file; nothing random; texts are not HTML, and a final newline is content."""
     environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
     ours: dict[str, Callable[..., str]] = {
         "quote": _quote, "base64": _base64, "git_blob": _git_blob, "argv_record": _argv_record
     }  # fmt: skip
-    environment.filters.update(ours)  # pyright: ignore[reportUnknownMemberType]  # Jinja leaves the table's type open
+    # Jinja leaves the types of its tables open.
+    environment.filters.update(ours)  # pyright: ignore[reportUnknownMemberType]
+    del environment.filters["random"]  # pyright: ignore[reportUnknownMemberType]
+    del environment.globals["lipsum"]  # pyright: ignore[reportUnknownMemberType]
     return environment
 
 

@@ -14,7 +14,6 @@ from crosspath.types.candidates import (
 from crosspath.types.contracts import Contract, External, LayerSpec, PathSpec, ToolSpec
 from crosspath.types.evaluations import EvaluationHead, EvaluationStatus, Facts, Judgement, Lock, PlannedCell, Text
 from crosspath.types.recorded import RecordedReply
-from crosspath.types.recorded import RecordedReply
 from crosspath.types.replays import (
     Action,
     Command,
@@ -103,7 +102,6 @@ __all__ = [
     "PlannedCell",
     "Prices",
     "Record",
-    "RecordedReply",
     "RecordedReply",
     "Reference",
     "Replay",
