@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from crosspath.adapters.sandboxing.bubblewrap_start import BLOCK_FD, SETTLING, STATUS_FD, Running
 from crosspath.adapters.sandboxing.cgroups import Cgroup
 from crosspath.adapters.sandboxing.environment import Places
+from crosspath.adapters.sandboxing.failures import JobFailure
 from crosspath.adapters.sandboxing.jobs import Start
 from crosspath.adapters.sandboxing.spawning import Spawner
 from crosspath.adapters.sandboxing.system_view import INSIDE
@@ -56,6 +57,7 @@ class BubblewrapRoom:
     out: int
     has_programs: bool
     places: Places = field(default=PLACES)
+    bound: dict[str, str] = field(default_factory=dict)
 
     def hand_in(self, command: Command) -> None:
         """Replace the content of ``IN``; empty ``OUT``."""
@@ -69,7 +71,7 @@ class BubblewrapRoom:
 
     def start(self, start: Start) -> ExecResult:
         """Run one program in its own ``bwrap``; when this returns its first process, and so all of them, are dead."""
-        argv = self._argv(start)
+        argv = self._argv(start, [(self._reachable(bind), bind) for bind in start.binds])
         events = self.cage.cgroup.events() if self.cage.cgroup else {}
         with Running(self.cage.spawner, self.cage.cgroup, argv, start, self.limits) as running:
             result = running.finish()
@@ -84,8 +86,8 @@ class BubblewrapRoom:
         if disk.f_ffree == 0:
             yield "entries"
 
-    def _argv(self, start: Start) -> list[bytes]:
-        words = [*self.cage.system, *self._mounts(start), "--chdir", self.places.work]
+    def _argv(self, start: Start, binds: Sequence[tuple[str, str]]) -> list[bytes]:
+        words = [*self.cage.system, *self._mounts(start, binds), "--chdir", self.places.work]
         for name, value in start.env.items():
             words += ["--setenv", name, value]
         words += ["--json-status-fd", str(STATUS_FD), "--block-fd", str(BLOCK_FD)]
@@ -93,23 +95,44 @@ class BubblewrapRoom:
         settling = [b"--as-pid-1", b"--", b"sh", b"-c", SETTLING.encode(), b"sh"] if start.settle_s else [b"--"]
         return [self.cage.program, *encoded, *settling, *start.argv]
 
-    def _mounts(self, start: Start) -> Iterator[str]:
-        disk, places = f"{self.path}/disk", self.places
+    def _reachable(self, bind: str) -> str:
+        """The host path ``bind`` where the unprivileged uid can get at it."""
+        if not os.path.isabs(bind) or not os.path.exists(bind):  # noqa: PTH117, PTH110 - may be any text
+            raise JobFailure("start_failed", f"the path {bind!r} that should be visible does not exist")
+        if not self.cage.spawner.uid:
+            return bind
+        if bind not in self.bound:
+            name = f"bind{len(self.bound)}"
+            kind = "directory" if os.path.isdir(bind) else "file"  # noqa: PTH112
+            write_entries(self.job, [FileEntry(path=name.encode(), kind=kind)])
+            self.cage.spawner.bind(bind, f"{self.path}/{name}")
+            self.bound[bind] = f"{self.path}/{name}"
+        return self.bound[bind]
+
+    def release(self) -> None:
+        """Undo the binds, so that nothing below them is ever taken for a part of the room."""
+        for target in self.bound.values():
+            self.cage.spawner.unmount(target)
+
+    def _mounts(self, start: Start, binds: Sequence[tuple[str, str]]) -> Iterator[str]:
+        disk, places, size = f"{self.path}/disk", self.places, str(self.limits.disk_bytes)
         if start.observing:
-            small = str(self.limits.disk_bytes)
             yield from ("--ro-bind", f"{disk}/work", places.work, "--dir", places.home)
-            yield from ("--size", small, "--tmpfs", "/tmp")
+            yield from ("--size", size, "--tmpfs", "/tmp")
         else:
             yield from ("--bind", f"{disk}/work", places.work, "--bind", f"{disk}/home", places.home)
-            yield from ("--bind", f"{disk}/tmp", "/tmp", "--bind", f"{disk}/shm", "/dev/shm", "--symlink", "/tmp", "/var/tmp")
+            # Mount points below /tmp are only made where no earlier command can have left a symbolic link.
+            fresh = any(target.startswith("/tmp/") for _, target in binds)
+            yield from ("--size", size, "--tmpfs", "/tmp") if fresh else ("--bind", f"{disk}/tmp", "/tmp")
+            yield from ("--bind", f"{disk}/shm", "/dev/shm", "--symlink", "/tmp", "/var/tmp")
         if self.has_programs:
             yield from ("--ro-bind", f"{self.path}/bin", places.programs)
         if start.files:
             yield from ("--ro-bind", f"{self.path}/in", places.files)
         if start.out:
             yield from ("--bind", f"{disk}/out", places.out)
-        for bind in start.binds:
-            yield from ("--ro-bind", bind, bind)
+        for source, target in binds:
+            yield from ("--ro-bind", source, target)
         yield from ("--remount-ro", "/dev", "--remount-ro", "/")
 
 
@@ -133,7 +156,9 @@ def open_room(cage: Cage, limits: SandboxLimits, task: Task) -> Iterator[Bubblew
         work, out = (_keep(_directory(part, disk), cleanup) for part in ("work", "out"))
         write_entries(work, task.fixture, spawner.uid)
         write_entries(job, list(_programs(task)))
-        yield BubblewrapRoom(cage, limits, path, job, disk, work, out, bool(task.programs))
+        room = BubblewrapRoom(cage, limits, path, job, disk, work, out, bool(task.programs))
+        cleanup.callback(room.release)
+        yield room
 
 
 def _programs(task: Task) -> Iterator[FileEntry]:

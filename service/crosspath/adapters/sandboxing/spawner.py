@@ -23,6 +23,10 @@ import sys
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUSER = 0x10000000
 MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE, MNT_DETACH = 2, 4, 0x4000, 1 << 18, 2
+AT_FDCWD, AT_EMPTY_PATH, AT_RECURSIVE = -100, 0x1000, 0x8000
+OPEN_TREE_CLONE, MOVE_MOUNT_F_EMPTY_PATH = 1, 4
+MOUNT_ATTR_IDMAP = 0x100000
+SYS_OPEN_TREE, SYS_MOVE_MOUNT, SYS_MOUNT_SETATTR = 428, 429, 442
 MAX_FDS = 8
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -38,6 +42,53 @@ def checked(result: int, doing: str) -> None:
 def mount_tmpfs(target: bytes, options: bytes) -> None:
     """Mount a tmpfs without devices and set-uid programs."""
     checked(libc.mount(b"tmpfs", target, b"tmpfs", MS_NOSUID | MS_NODEV, options), "mount a tmpfs")
+
+
+class MountAttr(ctypes.Structure):
+    """``struct mount_attr`` of mount_setattr(2)."""
+
+    _fields_ = [(name, ctypes.c_uint64) for name in ("attr_set", "attr_clr", "propagation", "userns_fd")]  # noqa: RUF012
+
+
+def bind(source: bytes, target: bytes, uid: int) -> None:
+    """Show ``source`` on ``target``; as root in such a way that root's files belong to ``uid``, where that works.
+
+    Otherwise an unprivileged uid could not use what a user bound out of a directory that is private to root.
+    """
+    tree = libc.syscall(SYS_OPEN_TREE, AT_FDCWD, source, OPEN_TREE_CLONE | AT_RECURSIVE | os.O_CLOEXEC)
+    checked(min(tree, 0), "bind " + os.fsdecode(source))
+    try:
+        users = user_namespace_mapping_root_to(uid)
+        attributes = MountAttr(MOUNT_ATTR_IDMAP, 0, 0, users)
+        # Not every file system can do this; then the files keep their owner.
+        libc.syscall(SYS_MOUNT_SETATTR, tree, b"", AT_EMPTY_PATH, ctypes.byref(attributes), ctypes.sizeof(attributes))
+        os.close(users)
+        moved = libc.syscall(SYS_MOVE_MOUNT, tree, b"", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH)
+        checked(moved, "bind " + os.fsdecode(source))
+    finally:
+        os.close(tree)
+
+
+def user_namespace_mapping_root_to(uid: int) -> int:
+    """A descriptor of a user namespace in which 0 is ``uid`` and every other number is itself."""
+    ready_read, ready_write = os.pipe()
+    wait_read, wait_write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        libc.unshare(CLONE_NEWUSER)
+        os.close(wait_write)
+        os.write(ready_write, b"x")
+        os.read(wait_read, 1)
+        os._exit(0)
+    try:
+        os.read(ready_read, 1)
+        for name in ("uid_map", "gid_map"):
+            with open(f"/proc/{child}/{name}", "w") as file:  # noqa: PTH123
+                file.write(f"0 {uid} 1\n1 1 {uid - 1}\n")
+        return os.open(f"/proc/{child}/ns/user", os.O_RDONLY)
+    finally:
+        for fd in (ready_read, ready_write, wait_read, wait_write):
+            os.close(fd)
 
 
 def enter_namespaces(base: bytes, uid: int) -> None:
@@ -92,6 +143,8 @@ def handle(words: list[bytes], fds: list[int]) -> list[int]:
         return [os.open(words[1], os.O_RDONLY | os.O_DIRECTORY)]
     elif words[0] == b"unmount":
         checked(libc.umount2(words[1], MNT_DETACH), "unmount")
+    elif words[0] == b"bind":
+        bind(words[1], words[2], int(words[3]))
     elif words[0] == b"open":
         return [os.open(words[1], os.O_RDONLY | os.O_DIRECTORY)]
     return []

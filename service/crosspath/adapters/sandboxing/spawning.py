@@ -58,6 +58,10 @@ class Spawner:
         """Mount a tmpfs on the existing directory ``path`` and return a descriptor of its root."""
         return self._ask(self._mount, [b"mount", path.encode(), options.encode()])[0]
 
+    def bind(self, source: str, target: str) -> None:
+        """Show a host path on ``target`` such that our unprivileged uid can read what root can."""
+        self._ask(self._mount, [b"bind", os.fsencode(source), target.encode(), str(self.uid).encode()])
+
     def unmount(self, path: str) -> None:
         """Detach what is mounted on ``path``; it is freed when the last descriptor is closed."""
         self._ask(self._mount, [b"unmount", path.encode()])

@@ -1,0 +1,193 @@
+"""``none``: no sandbox at all, an explicit choice. Fresh directories, a process group, a deadline, and little else.
+
+Replies run as the user who runs Crosspath: they can read what that user can read, use the network and fill the disk. What is
+missing is listed by ``describe`` and recorded with every evaluation.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosspath.adapters.sandboxing.capture import Capture, Pumped, pump
+from crosspath.adapters.sandboxing.environment import Places, environment
+from crosspath.adapters.sandboxing.failures import JobFailure
+from crosspath.adapters.sandboxing.jobs import Start, run_job
+from crosspath.adapters.sandboxing.toolchain import toolchain
+from crosspath.adapters.sandboxing.workdir import remove_tree, write_entries
+from crosspath.types import Command, ExecResult, Execution, Fault, FileEntry, ReplayJob, SandboxLimits, Task, Toolchain
+
+ENFORCED = ("time", "output")
+MISSING = ("disk", "entries", "memory", "processes", "network", "files", "background processes")
+_PARTS = ("work", "home", "in", "out", "bin")
+_DEATH_DEADLINE_S = 10.0
+
+
+class ProcessSandbox:
+    """Executes commands as plain processes. Can be pickled."""
+
+    def __init__(self, limits: SandboxLimits | None = None) -> None:
+        self.limits = limits or SandboxLimits()
+
+    def run(self, jobs: Sequence[ReplayJob]) -> tuple[Execution | Fault, ...]:
+        """One result per job, in order."""
+        return tuple(run_job(job, self.limits, self._room) for job in jobs)
+
+    def describe(self) -> Toolchain:
+        """Honest about what is missing."""
+        return toolchain("none", ENFORCED, MISSING, self._probe)
+
+    @contextmanager
+    def _room(self, task: Task) -> Iterator["_ProcessRoom"]:
+        base = tempfile.mkdtemp(prefix="crosspath-")
+        with contextlib.ExitStack() as cleanup:
+            cleanup.callback(_remove, base)
+            for part in _PARTS:
+                Path(base, part).mkdir()
+            opened = {part: os.open(Path(base, part), os.O_RDONLY | os.O_DIRECTORY) for part in _PARTS}
+            for fd in opened.values():
+                cleanup.callback(os.close, fd)
+            places = Places(*(f"{base}/{part}" for part in ("work", "in", "out", "home", "bin")))
+            write_entries(opened["work"], task.fixture)
+            write_entries(opened["bin"], [_program(entry, places) for entry in task.programs])
+            yield _ProcessRoom(places, opened["work"], opened["out"], opened["in"], self.limits)
+
+    def _probe(self, text: str) -> bytes:
+        with self._room(Task(id="probe", family="probe")) as room:
+            start = Start((b"bash", b"-c", text.encode()), environment(room.places), timeout_s=30)
+            return room.start(start).stdout.data
+
+
+@dataclass
+class _ProcessRoom:
+    """Temporary directories of one job; implements ``jobs.Room``."""
+
+    places: Places
+    work: int
+    out: int
+    files: int
+    limits: SandboxLimits
+
+    def hand_in(self, command: Command) -> None:
+        """Replace the content of ``IN``; empty ``OUT``."""
+        for fd in (self.files, self.out):
+            for name in os.listdir(fd):
+                remove_tree(os.fsencode(name), fd)
+        write_entries(self.files, command.files)
+
+    def start(self, start: Start) -> ExecResult:
+        """Run one program in its own process group, then kill all that can be found of it."""
+        process = self._spawn(start)
+        started = time.monotonic()
+        assert process.stdout is not None and process.stderr is not None
+        stdin = os.dup(process.stdin.fileno()) if process.stdin is not None else None
+        capture = Capture(
+            stdin, start.stdin, os.dup(process.stdout.fileno()), os.dup(process.stderr.fileno()), self.limits.output_bytes
+        )
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+        try:
+            return self._finish(process, capture, start, started)
+        finally:
+            capture.close()
+
+    def _spawn(self, start: Start) -> "subprocess.Popen[bytes]":
+        program = os.fsdecode(start.argv[0]) if start.argv else ""
+        try:
+            found = shutil.which(program, path=start.env["PATH"])
+            if found is None:
+                raise JobFailure("start_failed", f"there is no program {program!r}")
+            return subprocess.Popen(
+                start.argv,
+                executable=found,
+                stdin=subprocess.PIPE if start.stdin else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=self.places.work,
+                env={name: value.encode("utf-8", "surrogateescape") for name, value in start.env.items()},
+                umask=0o022,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise JobFailure("start_failed", f"{program}: {error}") from error
+
+    def _finish(self, process: "subprocess.Popen[bytes]", capture: Capture, start: Start, started: float) -> ExecResult:
+        ending = os.pidfd_open(process.pid)
+        capture.watch(ending)
+        try:
+            deadline = started + start.timeout_s
+            pumped = pump(capture, lambda ready: ending in ready, deadline, self.limits.output_total_bytes)
+        finally:
+            capture.unwatch(ending)
+            os.close(ending)
+        duration_s = time.monotonic() - started
+        killed = pumped.timed_out or pumped.too_much_output
+        if start.settle_s and not killed:
+            until = time.monotonic() + start.settle_s
+            after = pump(capture, lambda _: False, until, self.limits.output_total_bytes)
+            pumped = Pumped(timed_out=False, too_much_output=after.too_much_output)
+        leftovers = self._kill(process)
+        capture.drain()
+        code = process.returncode
+        return ExecResult(
+            exit_code=None if killed else 128 - code if code < 0 else code,
+            stdout=capture.stdout,
+            stderr=capture.stderr,
+            duration_s=duration_s,
+            timed_out=pumped.timed_out,
+            limits_hit=("time",) if pumped.timed_out else ("output",) if pumped.too_much_output else (),
+            leftover_processes=None if killed else leftovers,
+        )
+
+    def _kill(self, process: "subprocess.Popen[bytes]") -> int | None:
+        """Kill the group and whatever else still names this job's directories; returns how many outlived the command."""
+        deadline = time.monotonic() + _DEATH_DEADLINE_S
+        first: int | None = None
+        while time.monotonic() < deadline:
+            # The command itself is not reaped before its group is killed, so that the number can't have been given away.
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.poll()
+            alive = _processes_of(self.places.work) - {process.pid}
+            first = len(alive) if first is None else first
+            if not alive and process.returncode is not None:
+                return first if Path("/proc/self/environ").exists() else None
+            for pid in alive:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.002)
+        raise JobFailure("not_dead", "processes of the command can't be killed")
+
+
+def _processes_of(work: str) -> set[int]:
+    """Living processes that have ``work`` in their environment or as their directory (Linux)."""
+    mark, found = f"WORK={work}\0".encode(), set[int]()
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            directory = os.readlink(entry / "cwd")  # noqa: PTH115 - may be text that is no path: "... (deleted)"
+            inside = re.sub(r" \(deleted\)$", "", directory)
+            if inside == work or inside.startswith(work + "/") or mark in (entry / "environ").read_bytes():
+                found.add(int(entry.name))
+    return found
+
+
+def _program(entry: FileEntry, places: Places) -> FileEntry:
+    return entry.model_copy(update={"content": places.expand_bytes(entry.content), "mode": 0o755})
+
+
+def _remove(base: str) -> None:
+    parent = os.open(Path(base).parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        remove_tree(os.fsencode(Path(base).name), parent)
+    finally:
+        os.close(parent)
