@@ -239,6 +239,26 @@ def test_arguments_sent_as_an_object_are_marked() -> None:
     assert (reply.fidelity, reply.tool_calls[0].arguments) == ("reserialised", '{"command": "a"}')
 
 
+ODD_MESSAGES: dict[str, Any] = {
+    "no arguments": {"tool_calls": [{"id": "1", "type": "function", "function": {"name": "run_shell"}}]},
+    "no name": {"tool_calls": [{"id": None, "type": "function", "function": {"name": None, "arguments": "{}"}}]},
+    "no function": {"tool_calls": [{"id": "1", "type": "function"}]},
+    "calls are a text": {"tool_calls": "run_shell"},
+    "calls are texts": {"tool_calls": ["run_shell"]},
+    "content is an object": {"content": {"a": 1}},
+    "content is in parts": {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
+    "unknown role": {"role": "oracle"},
+}
+
+
+@pytest.mark.parametrize("name", ODD_MESSAGES)
+def test_a_reply_that_litellm_cannot_digest_is_not_lost(name: str) -> None:
+    """What came and was paid for is a reply, however odd its message; litellm's own troubles with it don't matter."""
+    reply, _ = ask([answer("x", message=ODD_MESSAGES[name])], tools=(TOOL,))
+    assert reply.usage == Usage(prompt_tokens=10, completion_tokens=5)
+    assert reply.raw_response is not None
+
+
 def test_the_sent_body_is_what_left() -> None:
     """The recorded body equals what the server got: unset parameters are absent, messages are there, no key is."""
     reply, server = ask("x", params={"temperature": 0.0, "seed": None, "stop": ["a"]}, tools=(TOOL,))
@@ -281,6 +301,13 @@ def test_the_key_is_in_no_message(key: str, status: int) -> None:
     for padding in ("", "x" * 490):
         error = fault(fails(status, message=f"{padding}bad key {KEY}"), api_key_env=key)
         assert KEY[:12] not in str(error)
+
+
+def test_a_placeholder_key_falsifies_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short placeholder instead of a key is not a secret: words that look like it stay in what was sent."""
+    monkeypatch.setenv("CROSSPATH_TEST_KEY", "hi")
+    reply, server = ask("hi", api_key_env="CROSSPATH_TEST_KEY")
+    assert reply.sent_body == server.requests[0].body
 
 
 def test_a_custom_endpoint_never_gets_the_users_own_key(key: str) -> None:

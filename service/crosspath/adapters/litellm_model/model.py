@@ -10,12 +10,11 @@ from typing import Any
 from crosspath.adapters.litellm_model.faults import CONTENT_FILTER, kind_of, model_error, scrub
 from crosspath.adapters.litellm_model.prices import cost_of
 from crosspath.adapters.litellm_model.reading import chat_of, from_chat, from_object
-from crosspath.adapters.litellm_model.vendor import ANSWER, client_for, close, litellm
-from crosspath.adapters.litellm_model.wire import ATTEMPT, Attempt
+from crosspath.adapters.litellm_model.vendor import ANSWER, OWN_PREFIXES, client_for, close, litellm
+from crosspath.adapters.litellm_model.wire import ATTEMPT, SHORTEST_SECRET, Attempt
 from crosspath.errors import BoundaryError, ModelError, boundary
 from crosspath.types import Reply, Request
 
-_OWN = ("baseline/", "recorded/")
 _NO_KEY = "no-key"
 """Sent where a custom endpoint has no key: the SDKs insist on one, and the user's own must not go to a foreign server."""
 
@@ -25,6 +24,7 @@ REFUSED_PARAMS = frozenset(
         "n",
         "model",
         "messages",
+        "tools",
         "api_key",
         "api_base",
         "base_url",
@@ -65,7 +65,7 @@ class LitellmModel:
         Raises:
             ModelError: with ``type`` and ``retryable``; its message holds no key.
         """
-        if request.model.startswith(_OWN):
+        if request.model.startswith(OWN_PREFIXES):
             return await self._recall(request)
         return await _Call(request).make()
 
@@ -91,7 +91,6 @@ class _Call:
     """One attempt, with what was seen of it."""
 
     def __init__(self, request: Request) -> None:
-
         self.request = request
         self.attempt = Attempt()
         self.logged: dict[str, Any] = {}
@@ -99,11 +98,16 @@ class _Call:
 
     @property
     def secrets(self) -> set[str]:
-        own = {self.key} if self.key and self.key != _NO_KEY else set()
-        return own | (self.attempt.secrets - {_NO_KEY})
+        """The key that we read, and whatever else left in a header that holds keys."""
+        known = self.attempt.secrets | ({self.key} if self.key else set())
+        return {secret for secret in known - {_NO_KEY} if len(secret) >= SHORTEST_SECRET}
 
     async def make(self) -> Reply:
+        """Send, then read the reply.
 
+        Raises:
+            ModelError: there is none.
+        """
         kwargs = self._arguments()
         acompletion = litellm().acompletion
         token = ATTEMPT.set(self.attempt)
@@ -146,7 +150,7 @@ class _Call:
             return None, error
 
     def _read(self, response: Any) -> Reply:
-
+        """From the body as it came where that is OpenAI-style, else from litellm's object."""
         translated = from_object(response, self._raw())
         chat = self._chat()
         if chat is not None:
@@ -207,11 +211,9 @@ class _Call:
         return chat_of(self._raw()) if self.attempt.status in (200, None) else None
 
     def _sent_body(self) -> dict[str, Any] | None:
-        sent: Any = self.attempt.sent
-        if sent is None:
-            sent = json.dumps(self.logged.get("additional_args", {}).get("complete_input_dict"), default=str)
-        else:
-            sent = sent.decode("utf-8", "replace")
+        """The body on the wire, else as litellm logged it; None where it is no JSON object."""
+        logged = self.logged.get("additional_args", {}).get("complete_input_dict")
+        sent = json.dumps(logged, default=str) if self.attempt.sent is None else self.attempt.sent.decode("utf-8", "replace")
         try:
             body = json.loads(self._scrub(sent))
         except ValueError:
@@ -219,7 +221,6 @@ class _Call:
         return body if isinstance(body, dict) else None
 
     def _scrub(self, text: str) -> str:
-
         return scrub(text, self.secrets)
 
 

@@ -6,10 +6,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from crosspath.adapters.litellm_model.vendor import OWN_PREFIXES
 from crosspath.types import Usage
 
 _MAP = "model_prices_and_context_window_backup.json"
-_OWN = ("baseline/", "recorded/")
 
 
 def known_prices(model: str) -> tuple[float, float] | None:
@@ -17,7 +17,7 @@ def known_prices(model: str) -> tuple[float, float] | None:
 
     Reads the file that litellm ships: neither litellm is imported nor anything fetched.
     """
-    if model.startswith(_OWN):
+    if model.startswith(OWN_PREFIXES):
         return (0.0, 0.0)
     entry = _entry(model)
     paid, received = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")

@@ -4,7 +4,7 @@ import os
 
 import httpx
 
-from crosspath.adapters.litellm_model.vendor import OWN_PROVIDERS, litellm
+from crosspath.adapters.litellm_model.vendor import OWN_PREFIXES, litellm
 from crosspath.errors import BoundaryError, ModelError, boundary
 
 
@@ -16,7 +16,7 @@ def probe(model: str, api_base: str | None = None, api_key_env: str | None = Non
     """
     if api_key_env is not None and not os.environ.get(api_key_env):
         return f"{model}: the environment variable {api_key_env} is not set"
-    if model.startswith(tuple(f"{name}/" for name in OWN_PROVIDERS)):
+    if model.startswith(OWN_PREFIXES):
         return None
     if api_base is None:
         return None if api_key_env else _missing_keys(model)

@@ -19,6 +19,8 @@ from crosspath.types import Reply
 OWN_PROVIDERS = ("baseline", "recorded")
 """Models that answer from a mapping: ``baseline/...`` and ``recorded/...``."""
 
+OWN_PREFIXES = tuple(f"{name}/" for name in OWN_PROVIDERS)
+
 ANSWER: ContextVar[Reply | None] = ContextVar("crosspath_answer", default=None)
 """The reply that the custom provider gives to the call of the running task. A context variable, because litellm keeps its
 providers in a global list and one process may hold several models with different answers."""
@@ -62,7 +64,7 @@ def litellm() -> Any:
     _quieten(module)
     module.aclient_session = httpx.AsyncClient(transport=transport(), follow_redirects=False)
     handler = _own_provider(module)
-    module.custom_provider_map = [{"provider": name, "custom_handler": handler} for name in OWN_PROVIDERS]
+    module.custom_provider_map += [{"provider": name, "custom_handler": handler} for name in OWN_PROVIDERS]
     module.utils.custom_llm_setup()
     return module
 

@@ -16,6 +16,9 @@ import httpx
 MAX_BODY_BYTES = 32 * 1024 * 1024
 """Larger responses are refused: no reply of a model is that long, and a hostile endpoint could send one for ever."""
 
+SHORTEST_SECRET = 6
+"""Shorter keys are placeholders (``EMPTY``, ``none``): replacing such words would falsify what was sent and received."""
+
 _SECRET_HEADERS = ("authorization", "x-api-key", "api-key", "x-goog-api-key", "ocp-apim-subscription-key")
 
 
@@ -118,4 +121,4 @@ def _without_framing(headers: httpx.Headers) -> httpx.Headers:
 
 def _secrets_of(request: httpx.Request) -> set[str]:
     values = {request.headers.get(name, "").removeprefix("Bearer ") for name in _SECRET_HEADERS}
-    return {value for value in (*values, request.url.params.get("key", "")) if len(value) >= 8}
+    return {value for value in (*values, request.url.params.get("key", "")) if len(value) >= SHORTEST_SECRET}
