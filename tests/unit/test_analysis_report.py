@@ -1,0 +1,213 @@
+import json
+
+import pytest
+
+from crosspath.analysis import (
+    CellInput,
+    compare,
+    decompose,
+    decomposition_tables,
+    judge_control,
+    report_markdown,
+    spend,
+    summary_text,
+)
+from crosspath.analysis.stages import CAUSES, STAGES, by_stage, stage_of
+from crosspath.types import (
+    Attempt,
+    Candidate,
+    CellRow,
+    Control,
+    Decomposition,
+    EvaluationHead,
+    Fault,
+    Generation,
+    Judgement,
+    Lock,
+    ModelSpec,
+    PlannedCell,
+    Reference,
+    ReplayKey,
+    Reply,
+    Request,
+    Score,
+    Trial,
+    TrialKey,
+    Usage,
+)
+
+HOLDS = judge_control("encoded", {("a", 0): (True,)}, {("a", 0): (True,)})
+BROKEN = judge_control("encoded", {("t0", 0): (True,) * 4}, {("t0", 0): (False,) * 4})
+GENERATION = Generation(model=ModelSpec(name="baseline/oracle"), contract="nested-shell")
+
+
+def rows(right: int, n: int = 24, faults: int = 0) -> tuple[CellRow, ...]:
+    """``right`` right rows of ``n``, wrong ones, and ``faults`` lost ones at the end; six families, four tiers."""
+    places = range(n)
+    return tuple(
+        CellRow(
+            task=f"t{place}", family=f"f{place % 6}", tier=place // 6,
+            passed=None if place >= n - faults else place < right,
+            cause="fault:rate_limit" if place >= n - faults else None if place < right else "wrong_state",
+            silent_wrong=right <= place < n - faults and place % 2 == 0,
+        )
+        for place in places
+    )  # fmt: skip
+
+
+def baseline(name: str, matched: int, control: Control = HOLDS, faults: int = 0) -> Decomposition:
+    """A decomposition with 24 right on raw, 6 on nested-shell, and ``matched`` when told."""
+    cells = [
+        CellInput("R", "R", "raw", "raw", rows(24, faults=faults)),
+        CellInput("R", "N", "raw", "nested-shell", rows(6, faults=faults)),
+        CellInput("N", "N", "nested-shell", "nested-shell", rows(matched)),
+    ]
+    return decompose(name, cells, control, {"NR": "not asked"})
+
+
+def judgement(*decompositions: Decomposition) -> Judgement:
+    """A judgement without scores or spend."""
+    return Judgement(scores=(), decompositions=decompositions, spend=spend([], []), warnings=("2 limits are not enforced",))
+
+
+def report(judged: Judgement) -> str:
+    """The report of a finished evaluation with one candidate whose name needs escaping."""
+    candidate = Candidate(name="a|b", generation=GENERATION, transport="nested-shell")
+    lock = Lock(
+        candidates=(candidate,), reference=Reference(), trials=1, tasks={"t0": "d"}, contracts={}, transports={}, suites={}
+    )
+    head = EvaluationHead(id="demo-1", name="demo", created_at=0, status="finished", spec={}, spec_digest="d")
+    return report_markdown(head, lock, judged)
+
+
+def test_oracle_in_plain_words() -> None:
+    """The oracle's paragraph says what the path broke and that telling changed nothing."""
+    text = summary_text(judgement(baseline("baseline/oracle", 6)))
+    assert (
+        "baseline/oracle on nested-shell: 24 of 24 right when told and run raw; the same replies on nested-shell: 6 of 24."
+        in text
+    )
+    assert "The path broke 18 of 24 (damage -75.0 points). Telling the model changed nothing (compensation 0.0)." in text
+    assert text.startswith("WARNING: 2 limits are not enforced\n")
+
+
+def test_adaptive_in_plain_words() -> None:
+    """A model that makes up for the path: the matched sum hides both parts."""
+    text = summary_text(judgement(baseline("baseline/adaptive", 24)))
+    assert "won back 75.0 points (compensation +75.0): 24 of 24." in text
+    assert "A matched score shows only the sum: 0.0 = -75.0 + 75.0." in text
+
+
+def test_broken_control_comes_first() -> None:
+    """With a broken control the report opens with it and its effects are marked as not to be used."""
+    text = report(judgement(baseline("x", 24, BROKEN)))
+    assert text.splitlines()[2].startswith("> **x: NO VERDICT, the control is broken")
+    assert "Effects: NOT TO BE USED" in text
+    assert "t0#0" in text
+
+
+def test_rates_stand_on_both_denominators() -> None:
+    """Attempted, scored and faults stand beside each rate, over attempted and over scored."""
+    text = report(judgement(baseline("x", 24, faults=3)))
+    assert "| RR | 24 | 21 | 3 | 0 | 21 | 87.5 % | 100.0 % |" in text
+    assert "21 of 21 scored (24 attempted, 3 faults)" in text
+    assert "fault:rate_limit" in text
+
+
+def test_report_names_every_field_and_stays_a_table() -> None:
+    """Each configuration field has a row, and a bar in a name doesn't break the table."""
+    text = report(judgement(baseline("x", 24)))
+    assert "| field | a\\|b |" in text
+    for field in (
+        "generation.operating_point.temperature",
+        "generation.model.name",
+        "harness",
+        "reference.transport",
+        "lock digest",
+    ):
+        assert f"| {field} |" in text
+    assert "nan" not in text.lower()
+
+
+def test_order_of_candidates_is_shown_from_three_on() -> None:
+    """Three candidates with equal n get their order compared; two don't."""
+    three = [baseline(name, matched) for name, matched in (("a", 6), ("b", 12), ("c", 24))]
+    assert "Order of the candidates" in report(judgement(*three))
+    assert "Order of the candidates" not in report(judgement(*three[:2]))
+
+
+def test_comparison_warning_reaches_summary_and_report() -> None:
+    """What one side lacks is said in both texts."""
+    pair = compare("a", "b", rows(24), rows(24, faults=2), [("transport", "raw", "nested-shell")])
+    judged = judgement(baseline("a", 24)).model_copy(update={"comparisons": (pair,)})
+    assert "2 of 24 trials are not scored in both" in summary_text(judged)
+    assert "transport: raw -> nested-shell" in report(judged)
+
+
+def test_nothing_planned_is_said() -> None:
+    """A candidate without cells gives words, not a crash."""
+    empty = decompose("x", [], judge_control("none", {}, {}))
+    assert "nothing was planned" in summary_text(judgement(empty))
+    assert "not planned" in report(judgement(empty))
+
+
+def test_every_cause_has_one_stage() -> None:
+    """No cause is without a stage or in two, and faults are a stage of their own."""
+    listed = [cause for causes in STAGES.values() for cause in causes]
+    assert sorted(listed) == sorted(CAUSES)
+    assert (stage_of("fault:budget"), stage_of("unheard_of")) == ("not observed", "other")
+    assert by_stage({"timeout": 1, "fault:budget": 2, "empty": 3}) == {"reply": 3, "limit": 1, "not observed": 2}
+
+
+def test_tables_are_strict_json_and_name_the_cell() -> None:
+    """Rows hold plain values without NaN; a failure is named by candidate and cell, once per cell that it serves."""
+    key = ReplayKey(trial=TrialKey(generation=GENERATION.digest, task="t0", index=0), path="p")
+    score = Score(key=key, state_ok=False, reported_ok=True, passed=False, cause="wrong_state", reason="differs")
+    planned = [
+        PlannedCell(
+            candidate=name, told="N", done="N", generation=GENERATION, contract="nested-shell", transport="nested-shell", path="p"
+        )
+        for name in ("a", "b")
+    ]
+    judged = judgement(baseline("a", 24, faults=24)).model_copy(update={"scores": (score,)})
+    tables = decomposition_tables(judged, planned)
+    assert [(row["candidate"], row["cell"], row["stage"], row["silent_wrong"]) for row in tables.failures] == [
+        ("a", "NN", "state", True), ("b", "NN", "state", True),
+    ]  # fmt: skip
+    assert len(tables.cells) == 3
+    assert len(tables.effects) == 6
+    json.dumps([tables.cells, tables.effects, tables.failures], allow_nan=False)
+    assert decomposition_tables(judged).failures[0]["candidate"] is None
+
+
+def attempt(number: int, *, fault: bool = False, usage: bool = True, cost: float | None = 0.5) -> Attempt:
+    """One request of session 1 or 2; 10 tokens in, 5 out."""
+    return Attempt(
+        request_key=f"k{number}", number=0, session=1 + number % 2, started_at=1.0, ended_at=2.0,
+        fault=Fault(boundary="model", type="server_error", message="") if fault else None,
+        usage=Usage(prompt_tokens=10, completion_tokens=5) if usage and not fault else None, cost_usd=None if fault else cost,
+    )  # fmt: skip
+
+
+def trial(number: int) -> Trial:
+    """A trial with a reply to request ``k{number}``."""
+    key = TrialKey(generation="g", task=f"t{number}", index=0)
+    request = Request(key=f"k{number}", trial=key, contract="raw", endpoint=None, model="m", messages=(), params={}, timeout_s=1)
+    return Trial(key=key, request=request, reply=Reply(text=""))
+
+
+def test_spend_adds_up_attempt_rows() -> None:
+    """Three fresh replies, two reused and a failed attempt: totals count requests, not trials, over both sessions."""
+    total = spend([*(attempt(number) for number in range(3)), attempt(2, fault=True)], [trial(number) for number in range(5)])
+    assert (total.requests, total.requests_failed, total.replies, total.replies_reused) == (4, 1, 5, 2)
+    assert (total.prompt_tokens, total.completion_tokens, total.cost_usd, total.sessions) == (30, 15, 1.5, 2)
+    assert total.generation_s == pytest.approx(4)
+
+
+def test_unknown_cost_is_not_zero() -> None:
+    """One reply without a cost or usage makes the total unknown; what is known stands apart."""
+    total = spend([attempt(0), attempt(1, usage=False, cost=None)], [trial(0), trial(1)])
+    assert (total.cost_usd, total.cost_known_usd, total.usage_unknown) == (None, 0.5, 1)
+    nothing = spend([attempt(0, usage=False, cost=None)], [trial(0)])
+    assert (nothing.prompt_tokens, nothing.completion_tokens) == (None, None)
+    assert "cost unknown (known part 0.0000 USD)" in summary_text(judgement().model_copy(update={"spend": nothing}))
