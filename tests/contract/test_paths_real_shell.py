@@ -89,7 +89,7 @@ def test_escaping_path_is_the_control_of_the_nested_shell(payload: str) -> None:
 
 
 def test_unescaped_paths_damage_hostile_text() -> None:
-    """Without encoding, a nested shell expands what was quoted, and quotes of the wrong kind end the text: the rest becomes $0."""
+    """Without encoding, a nested shell expands what was quoted, and quotes of the wrong kind end the text early."""
     assert through("nested-shell", "printf %s '$HOME' > out")[2]["out"].startswith(b"/")
     assert through("single-quoted-shell", "printf %s 'a  b' > out") == (0, b"a", {})
     assert through("nested-shell", 'printf %s "a  b" > out') == (0, b"a", {})

@@ -1,27 +1,12 @@
 """Markdown with YAML front matter: a block between two ``---`` lines at the very start, then the text."""
 
 from collections.abc import Mapping
-from typing import Any, cast
-
-import yaml
+from typing import cast
 
 from crosspath.errors import ConfigError
+from crosspath.strict_yaml import load_yaml
 
 _LINE = "---"
-
-
-class _StrictLoader(yaml.SafeLoader):
-    """YAML without duplicate keys: the last one would win, and nobody would see it."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """A mapping whose keys differ."""
-        seen: set[str] = set()
-        for key_node, _ in node.value:
-            key = str(key_node.value)
-            if key in seen:
-                raise yaml.MarkedYAMLError(problem=f"the key {key!r} stands twice", problem_mark=key_node.start_mark)
-            seen.add(key)
-        return super().construct_mapping(node, deep)
 
 
 def split(text: str, source: str) -> tuple[Mapping[str, object], str]:
@@ -41,14 +26,7 @@ def split(text: str, source: str) -> tuple[Mapping[str, object], str]:
 
 
 def _mapping(text: str, source: str) -> Mapping[str, object]:
-    try:
-        value: object = yaml.load(text, _StrictLoader)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 2 if error.problem_mark else 1
-        raise ConfigError(f"line {line}: {error.problem}", source=source, field="front matter") from None
-    except yaml.YAMLError as error:
-        raise ConfigError(str(error).splitlines()[0], source=source, field="front matter") from None
-    if not isinstance(value, dict):
+    value = load_yaml("\n" + text, source)  # the line of dashes counts, so that errors name the file's own lines
+    if not isinstance(value, dict | None):
         raise ConfigError("is not a mapping", source=source, field="front matter")
-    found = cast("dict[object, object]", value)
-    return {str(key): item for key, item in found.items()}
+    return cast("dict[str, object]", value or {})

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from crosspath.types import Cleanup
 
-_FENCE = re.compile(r" {0,3}(?P<fence>`{3,}(?!.*`)|~{3,})")
+_FENCE = re.compile(r" {0,3}(?P<fence>`{3,}+(?!.*`)|~{3,}+)")  # possessive: linear
 _HERE_DOCUMENT = re.compile(r"(?<!<)<<-?[ \t]*['\"\\]?(?P<word>[A-Za-z_][A-Za-z0-9_]*)")
 
 

@@ -116,7 +116,12 @@ def build_layer(spec: LayerSpec, source: str) -> Layer:
         raise ConfigError(unknown("layer", spec.layer, KINDS), source=source, field="layers")
     for name, value in spec.options.items():
         _check_option(spec.layer, kind, name, value, source)
-    return kind.build({**kind.options, **spec.options})
+    return kind.build(effective_options(spec))
+
+
+def effective_options(spec: LayerSpec) -> dict[str, JSON]:
+    """The options of a known layer, defaults written out."""
+    return {**KINDS[spec.layer].options, **spec.options}
 
 
 def _check_option(layer: str, kind: Kind, name: str, value: JSON, source: str) -> None:

@@ -17,7 +17,7 @@ from crosspath.transports.chain import Chain, build_chain, hop
 from crosspath.transports.cleanup import clean
 from crosspath.transports.commands import run_harness, write_file
 from crosspath.transports.decoders import Defect, FileWrite, Part, ShellText, decode
-from crosspath.transports.layers import UndeliverableError
+from crosspath.transports.layers import UndeliverableError, effective_options
 from crosspath.transports.presets import preset
 from crosspath.transports.problems import conclude
 from crosspath.types import Action, Cleanup, Contract, Delivery, External, Hop, PathSpec, Reply, Shape, digest
@@ -190,6 +190,6 @@ def _tool_chain(name: str, find: Callable[[str], PathSpec]) -> Chain:
 
 def _layer_facts(spec: PathSpec, chain: Chain) -> list[dict[str, Any]]:
     return [
-        {"layer": layer.name, "version": layer.version, "options": dict(asked.options), "does": layer.sentence}
+        {"layer": layer.name, "version": layer.version, "options": effective_options(asked), "does": layer.sentence}
         for asked, layer in zip(spec.layers, chain.layers, strict=True)
     ]

@@ -1,0 +1,172 @@
+"""Paths: presets, names, users' own chains and harnesses, digests, survivability, cost."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+import yaml
+
+from crosspath.errors import ConfigError
+from crosspath.transports import Path, assemble, find_path, parse_path, preset, preset_names
+from crosspath.types import Contract, Reply, ToolCall
+
+JSON_CONTRACT = Contract(name="json", shape="json", reference="json", text="x")
+FENCE_LIKE = "`" * 100_000 + " `"
+HARNESS = {"external": {"argv": ["python3", "run.py"], "bind": ["/opt/h"], "env": {"MODE": "fast"}}}
+
+
+def own(config: Any) -> Path:
+    """A user's path."""
+    return assemble(parse_path("mine", config, "spec.yaml"))
+
+
+def test_names_of_the_shipped_paths() -> None:
+    """These names are what users write in their specs."""
+    assert preset_names() == ("raw", "nested-shell", "nested-shell-escaped", "single-quoted-shell", "script-file")
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_shipped_path_can_be_survived_and_described(name: str) -> None:
+    """Each preset has an encoding, and describes its whole chain as YAML with what each layer does."""
+    path = assemble(preset(name))
+    described = yaml.safe_load(path.describe())
+    assert path.survivable
+    assert (described["name"], described["digest"]) == (name, path.digest)
+    assert all(layer["does"].endswith(".") for layer in described["layers"])
+
+
+def test_an_unknown_path_names_the_near_ones() -> None:
+    """The error tells what is near and what there is."""
+    with pytest.raises(ConfigError, match=r"unknown path 'nested-shel' \(did you mean nested-shell.*known: .*raw"):
+        preset("nested-shel")
+
+
+def test_a_decoder_may_be_fixed_in_the_name() -> None:
+    """json:NAME fits only contracts of that shape; without a prefix the contract's shape decides."""
+    fixed = preset("json:nested-shell")
+    assert "asks for text" in (assemble(fixed).fits or "")
+    assert assemble(fixed, JSON_CONTRACT).fits is None
+    assert assemble(preset("nested-shell"), JSON_CONTRACT).digest == assemble(fixed, JSON_CONTRACT).digest
+    with pytest.raises(ValueError, match="asks for text"):
+        assemble(fixed).deliver(Reply(text="x"))
+
+
+def test_own_paths_are_found_beside_the_shipped_ones() -> None:
+    """A user's chain takes a decoder prefix like a preset; a harness reads whole replies and takes none."""
+    paths = {"mine": parse_path("mine", ["shell"], "s"), "harness": parse_path("harness", HARNESS, "s")}
+    assert find_path("tools:mine", paths).accepts == "tools"
+    with pytest.raises(ConfigError, match="reads the whole reply itself"):
+        find_path("json:harness", paths)
+
+
+def test_digests_cover_what_changes_a_delivery_and_nothing_else() -> None:
+    """Name and summary don't count; clean-up, decoder, layers and options do."""
+    nested = assemble(preset("nested-shell"))
+    same = own({"layers": ["double-quoted-shell", "shell"], "summary": "as it is at work"})
+    escaped = own([{"layer": "double-quoted-shell", "escape": True}, "shell"])
+    assert same.digest == nested.digest == own([{"layer": "double-quoted-shell", "escape": False}, "shell"]).digest
+    assert escaped.digest == assemble(preset("nested-shell-escaped")).digest
+    others = [
+        escaped,
+        assemble(preset("raw")),
+        assemble(preset("nested-shell"), None, "strip"),
+        own({"layers": ["double-quoted-shell", "shell"], "version": 2}),
+    ]
+    assert len({nested.digest, assemble(preset("nested-shell"), JSON_CONTRACT).digest, *(other.digest for other in others)}) == 6
+
+
+@pytest.mark.parametrize(
+    ("layers", "survivable"),
+    [
+        (["double-quoted-shell", "script-file"], True),
+        (["single-quoted-shell", {"layer": "double-quoted-shell", "escape": True}, "shell"], True),
+        (["double-quoted-shell", "double-quoted-shell", "shell"], False),
+        ([{"layer": "double-quoted-shell", "escape": True}, "single-quoted-shell", "shell"], False),
+    ],
+)
+def test_only_the_first_careless_layer_can_be_survived(layers: list[Any], survivable: bool) -> None:
+    """A careless layer around text that another layer added leaves nothing that a reply could do about it."""
+    path = own(layers)
+    assert path.survivable is survivable
+    if not survivable:
+        with pytest.raises(ValueError, match="no encoding"):
+            path.encode("x")
+        with pytest.raises(ValueError, match="no encoding"):
+            path.deliver(Reply(text="x"), encoded=True)
+
+
+def test_a_harness_gets_the_whole_reply() -> None:
+    """The user's program finds the reply as ASCII JSON on standard input and in a file, NUL and surrogates included."""
+    path = own(HARNESS)
+    reply = Reply(text="a\0\ud800", tool_calls=(ToolCall(id="1", name="f", arguments='{"broken'),), finish_reason="stop")
+    (action,) = path.deliver(reply).actions
+    command = action.command
+    assert json.loads(command.stdin) == {"text": "a\0\ud800", "tool_calls": [{"id": "1", "name": "f", "arguments": '{"broken'}]}
+    assert (command.files[0].path, command.files[0].content) == (b"reply.json", command.stdin)
+    assert dict(command.env) == {
+        "MODE": "fast", "REPLY_FILE": "{in}/reply.json", "RESULT_FILE": "{out}/result.json", "WORK": "{work}",
+    }  # fmt: skip
+    assert (command.argv, command.binds, command.report) == ((b"python3", b"run.py"), ("/opt/h",), "result.json")
+    assert not path.survivable
+    assert path.fits is None
+
+
+def test_a_harness_sees_empty_and_cut_replies_too() -> None:
+    """The real harness decides what to do with them; the problem is recorded beside the action."""
+    delivery = own(HARNESS).deliver(Reply(text="", finish_reason="length"))
+    assert (delivery.problem, len(delivery.actions)) == ("truncated", 1)
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"layer": ["shell"]}, "unknown field 'layer'.*layers"),
+        ({}, "either layers or external"),
+        ({"layers": ["shell"], "external": {"argv": ["x"]}}, "either layers or external"),
+        (7, "7 is not a mapping"),
+        ([], "last layer must execute"),
+        (["shell", "shell"], "only the last layer"),
+        (["double-quoted-shell"], "last layer must execute"),
+        (["dubble-quoted-shell", "shell"], "did you mean double-quoted-shell"),
+        ([{"layer": "double-quoted-shell", "escaped": True}, "shell"], "unknown option 'escaped' .did you mean escape"),
+        ([{"layer": "double-quoted-shell", "escape": "yes"}, "shell"], "escape: 'yes' is not a bool"),
+        ([{"name": "shell"}], r"layers\.0: .*layer: NAME"),
+        ([1], r"layers\.0: 1 is not a mapping"),
+        ({"layers": "shell"}, "layers: 'shell' is not a list"),
+        ({"layers": ["shell"], "version": 1.5}, "version: 1.5 is not a text"),
+        ({"external": {}}, "argv"),
+        ({"external": {"argv": []}}, "argv: name the program"),
+        ({"external": {"argv": "python3 x"}}, "argv: .*not a list"),
+        ({"external": {"argv": ["x"], "binds": []}}, "did you mean bind"),
+        ({"external": {"argv": ["x"], "env": {"WORK": "/"}}}, "env: WORK is set by Crosspath"),
+        ({"external": {"argv": ["x"], "env": {"A": 1}}}, r"env\.A: 1 is not a text"),
+        ({"external": {"argv": ["x\0"]}}, r"argv\.0"),
+    ],
+)
+def test_bad_configuration_is_one_clear_line(config: Any, message: str) -> None:
+    """Each mistake is a ConfigError that names the file, the field and what would be right."""
+    with pytest.raises(ConfigError, match=message) as caught:
+        parse_path("mine", config, "spec.yaml")
+    assert str(caught.value).startswith("spec.yaml: ")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["raw", "json:x", "", "a b", "ä"])
+def test_names_that_can_not_be_used(name: str) -> None:
+    """A user's path may not shadow a shipped one, nor hold what a name of a decoder or a run could not."""
+    with pytest.raises(ConfigError):
+        parse_path(name, ["shell"], "spec.yaml")
+
+
+@pytest.mark.parametrize("name", preset_names())
+@pytest.mark.parametrize("unit", ["'\"\\`$", "```\n", "<<A\n", "~~~~ x\n", "<<-A\n\t", " \n", "\\", "`", FENCE_LIKE])
+def test_cost_is_linear(name: str, unit: str) -> None:
+    """Hostile text of 200 kB is cleaned, encoded and embedded in a blink; anything quadratic would take minutes."""
+    path = assemble(preset(name), None, "fenced-block")
+    text = unit * (200_000 // len(unit))
+    started = time.process_time()
+    path.deliver(Reply(text=text))
+    delivery = path.deliver(Reply(text=text[:60_000]), encoded=True)
+    assert time.process_time() - started < 5
+    assert all(len(hop.text) <= 4 * len(text) + 100 for action in delivery.actions for hop in action.hops)
