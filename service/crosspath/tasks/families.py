@@ -7,6 +7,7 @@ escaping.
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import cast
 
 from crosspath.strict_yaml import Document, read_document
@@ -30,27 +31,27 @@ def expand_family(text: str, source: str) -> tuple[Task, ...]:
         ConfigError: with file, line and field.
     """
     document = read_document(text, source)
-    head = as_object(document.value, Place(source), (*OWN_FIELDS, *TEMPLATE_FIELDS))
     place = Place(source)
-    family = _name(head.get("name"), place.at("name"))
-    defaults = as_json(head.get("defaults") or {}, place.at("defaults"))
-    meta = _about(head, place)
-    template = {name: value for name, value in head.items() if name in TEMPLATE_FIELDS and value is not None}
-    tasks = [
-        _task(variant, _Family(family, template, defaults, meta), there) for there, variant in _variants(head, document, source)
-    ]
+    head = as_object(document.value, place, (*OWN_FIELDS, *TEMPLATE_FIELDS))
+    family = _Family(
+        name=_name(head.get("name"), place.at("name")),
+        template={name: value for name, value in head.items() if name in TEMPLATE_FIELDS and value is not None},
+        defaults=as_json(head.get("defaults") or {}, place.at("defaults")),
+        meta=_about(head, place),
+    )
+    tasks = tuple(_task(variant, family, there) for there, variant in _variants(head, document, source))
     _require_unique_names(tasks, place)
-    return tuple(tasks)
+    return tasks
 
 
+@dataclass(frozen=True)
 class _Family:
-    """The head of a family."""
+    """The head of a family: what all of its variants share."""
 
-    def __init__(self, name: str, template: dict[str, object], defaults: dict[str, object], meta: dict[str, object]) -> None:
-        self.name = name
-        self.template = template
-        self.defaults = defaults
-        self.meta = meta
+    name: str
+    template: dict[str, object]
+    defaults: dict[str, object]
+    meta: dict[str, object]
 
 
 def _variants(head: Mapping[str, object], document: Document, source: str) -> list[tuple[Place, dict[str, object]]]:
@@ -85,7 +86,7 @@ def _name(value: object, place: Place) -> str:
     return text
 
 
-def _require_unique_names(tasks: list[Task], place: Place) -> None:
+def _require_unique_names(tasks: tuple[Task, ...], place: Place) -> None:
     seen: set[str] = set()
     for task in tasks:
         if same_name(task.id) in seen:

@@ -7,8 +7,6 @@ from typing import NoReturn
 from crosspath.errors import ConfigError
 from crosspath.tasks.places import Place
 
-_MAX_DEPTH_HINT = "nested too deeply"
-
 
 def json_lines(text: str, source: str) -> Iterator[tuple[Place, object]]:
     """Each line that is not blank, as its place (``file:line``) and its value.
@@ -30,7 +28,7 @@ def _value(line: str, place: Place) -> object:
     except json.JSONDecodeError as error:
         raise place.refuse(f"not readable as JSON: {error.msg} at character {error.pos + 1}") from None
     except RecursionError:
-        raise place.refuse(_MAX_DEPTH_HINT) from None
+        raise place.refuse("nested too deeply") from None
     except _Refused as error:
         raise place.refuse(str(error)) from None
     except ValueError:
