@@ -9,9 +9,11 @@ def spend(attempts: Sequence[Attempt], trials: Sequence[Trial], *, bought_again:
     """Totals over the attempt rows of an evaluation, whichever session sent them.
 
     A reply whose request has no attempt row here came from another evaluation: it is counted as reused and costs nothing again.
-    Unknown is never zero: one reply without a cost makes ``cost_usd`` None, and ``cost_known_usd`` keeps the known part.
+    Look-ups of baselines and recordings are no requests. Unknown is never zero: one reply without a cost makes ``cost_usd`` None, and ``cost_known_usd`` keeps the known part.
     """
-    sent = {attempt.request_key for attempt in attempts}
+    looked_up = {attempt.request_key for attempt in attempts if attempt.local}
+    attempts = [attempt for attempt in attempts if not attempt.local]
+    known_here = looked_up | {attempt.request_key for attempt in attempts}
     answered = [attempt for attempt in attempts if attempt.fault is None and attempt.ended_at is not None]
     costs = [attempt.cost_usd for attempt in attempts if attempt.cost_usd is not None]
     known = sum(costs)
@@ -20,7 +22,8 @@ def spend(attempts: Sequence[Attempt], trials: Sequence[Trial], *, bought_again:
         requests=len(attempts),
         requests_failed=sum(attempt.fault is not None for attempt in attempts),
         replies=len(replies),
-        replies_reused=sum(trial.request.key not in sent for trial in replies),
+        replies_local=sum(trial.request.key in looked_up for trial in replies),
+        replies_reused=sum(trial.request.key not in known_here for trial in replies),
         bought_again=bought_again,
         prompt_tokens=_total([attempt.usage.prompt_tokens for attempt in attempts if attempt.usage], not answered),
         completion_tokens=_total([attempt.usage.completion_tokens for attempt in attempts if attempt.usage], not answered),

@@ -146,7 +146,13 @@ def spend_line(spend: Spend) -> str:
     """What generation took, in one line."""
     failed = f" ({spend.requests_failed} failed)" if spend.requests_failed else ""
     parts = [f"{spend.requests} requests{failed}", f"{spend.replies} replies", tokens(spend), cost(spend)]
-    extra = ((spend.replies_reused, "replies reused"), (spend.bought_again, "bought again after a kill"))
+    if not spend.requests:
+        parts = ["no request to any endpoint", f"{spend.replies} replies"]
+    extra = (
+        (spend.replies_local, "from baselines or recordings"),
+        (spend.replies_reused, "replies of an earlier evaluation"),
+        (spend.bought_again, "requests sent again after a kill"),
+    )
     return ", ".join(parts + [f"{number} {words}" for number, words in extra if number])
 
 

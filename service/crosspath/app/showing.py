@@ -1,7 +1,6 @@
 """``crosspath show``: one task of an evaluation, followed from the instruction to the final state."""
 
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from typing import Any
 
 from crosspath.app.adapters import make_sandbox
@@ -147,10 +146,9 @@ def _state(task: Task, replay: Replay) -> Iterator[dict[str, str]]:
 
 
 def _listed(entry: StateEntry, task: Task) -> bool:
-    name = escape(entry.path)
     if entry.kind == "directory" and task.directories is None:
         return False
-    return not any(fnmatchcase(name, pattern) for pattern in task.ignore)
+    return not task.ignores(entry.path)
 
 
 def _describe(entry: FileEntry | StateEntry | None) -> str:

@@ -74,7 +74,7 @@ def spent_before(
 ) -> Amount:
     """What earlier sessions of the same evaluation took; an attempt whose end nobody saw counts at its worst."""
     total = Amount()
-    for attempt in attempts:
+    for attempt in (attempt for attempt in attempts if not attempt.local):
         worst = worst_of(requests[attempt.request_key])
         if attempt.fault is not None:
             total += failed(worst, attempt.fault)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt, wait_exponential_jitter
 from tenacity.wait import wait_base
 
+from crosspath.pipeline.answers import provider
 from crosspath.pipeline.budget import Amount, Budget, failed, settled, worst_case
 from crosspath.pipeline.plan import Plan
 from crosspath.ports import Executor
@@ -27,6 +28,7 @@ from crosspath.types import (
     ReplayKey,
     Reply,
     Request,
+    Task,
     Trial,
     TrialKey,
 )
@@ -138,7 +140,8 @@ class Evaluator:
         return await retrying(attempt)
 
     async def _attempt(self, request: Request, tries: int, *, last: bool) -> Trial:
-        worst = self._worst_of(request)
+        local = provider(request.model) is not None
+        worst = Amount() if local else self._worst_of(request)
         if limit := await self._budget.reserve(worst):
             trial = Trial(key=request.trial, request=request, fault=_over_budget(limit, tries - 1))
             self._ledger.write_trial(self._evaluation, trial)
@@ -148,12 +151,14 @@ class Evaluator:
             number=self._ledger.next_attempt(self._evaluation, request.key),
             session=self._session,
             started_at=time.time(),
+            local=local,
         )
         self._ledger.write_attempt(self._evaluation, row)
         spent = worst
         try:
             outcome = await self._executor.generate(request)
-            spent = settled(worst, outcome) if isinstance(outcome, Reply) else failed(worst, outcome)
+            if not local:
+                spent = settled(worst, outcome) if isinstance(outcome, Reply) else failed(worst, outcome)
         finally:
             await self._budget.settle(worst, spent)
         return self._settle(request, row, outcome, tries, last=last)
@@ -208,13 +213,24 @@ class Evaluator:
         name = self._plan.paths[key.path].name
         if isinstance(result, Fault):
             return Replay(key=key, transport=name, delivery=delivery, fault=result)
-        return Replay(key=key, transport=name, delivery=delivery, execution=result)
+        execution = _lighter(result, self._plan.tasks[key.trial.task])
+        return Replay(key=key, transport=name, delivery=delivery, execution=execution)
 
     async def repeat(self, trials: Iterable[Trial], keys: Callable[[TrialKey], Sequence[ReplayKey]]) -> None:
         """Replay again what a control found to differ."""
         async with asyncio.TaskGroup() as group:
             for trial in trials:
                 group.create_task(self.replay(trial, keys(trial.key)))
+
+
+def _lighter(execution: Execution, task: Task) -> Execution:
+    """Without the contents of paths that are not compared (their digests stay): a git repository would fill the ledger."""
+    if not task.ignore:
+        return execution
+    entries = tuple(
+        entry.model_copy(update={"content": None}) if task.ignores(entry.path) else entry for entry in execution.state.entries
+    )
+    return execution.model_copy(update={"state": execution.state.model_copy(update={"entries": entries})})
 
 
 class _WaitAsTold(wait_base):

@@ -14,8 +14,6 @@ Rules of the comparison:
 * mode: exact permission bits where given, otherwise only "no executable bit".
 """
 
-import fnmatch
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -80,11 +78,7 @@ class _Wanted:
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        self._ignored = [re.compile(fnmatch.translate(glob)) for glob in task.ignore]
-
-    def ignored(self, path: bytes) -> bool:
-        name = path.decode("utf-8", "surrogateescape")
-        return any(glob.match(name) for glob in self._ignored)
+        self.ignored = task.ignores
 
     @cached_property
     def expected(self) -> Mapping[bytes, FileEntry]:

@@ -87,7 +87,7 @@ class Fault(Record):
 
 
 class Attempt(Record):
-    """One HTTP request (or one look-up of a recorded reply). Written before it is sent, completed after."""
+    """One request, or one look-up of a baseline's or recorded reply. Written before it is sent, completed after."""
 
     request_key: str
     number: int
@@ -99,6 +99,8 @@ class Attempt(Record):
     usage: Usage | None = None
     cost_usd: float | None = None
     served_model: str | None = None
+    local: bool = False
+    """Answered by a baseline or a recording: no endpoint was asked, nothing was spent."""
 
 
 class Trial(Record):

@@ -161,6 +161,8 @@ class Spend(Record):
     requests: int = 0
     requests_failed: int = 0
     replies: int = 0
+    replies_local: int = 0
+    """Replies of baselines and recordings: no endpoint was asked."""
     replies_reused: int = 0
     """Replies of this evaluation that came from another one (replay, validate)."""
     bought_again: int = 0

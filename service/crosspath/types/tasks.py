@@ -1,5 +1,7 @@
 """Tasks: a fixture, an instruction and an expected final state."""
 
+import fnmatch
+import re
 from functools import cached_property
 from typing import Any, Literal
 
@@ -73,6 +75,15 @@ class Task(Record):
     naive: str | None = None
     """The tempting wrong command."""
     meta: dict[str, Any] = Field(default_factory=dict)
+
+    @cached_property
+    def _ignored(self) -> tuple[re.Pattern[str], ...]:
+        return tuple(re.compile(fnmatch.translate(glob)) for glob in self.ignore)
+
+    def ignores(self, path: bytes) -> bool:
+        """Whether a path of the final state is left out of the comparison."""
+        name = path.decode("utf-8", "surrogateescape")
+        return any(glob.match(name) for glob in self._ignored)
 
     @cached_property
     def digest(self) -> str:
