@@ -156,9 +156,10 @@ def _score(replay: Replay, passed: bool) -> Score:
     )
 
 
-def estimate(value: float | None, n: int = 3, half: float = 0.2) -> Estimate:
+def estimate(value: float | None, n: int = 3, half: float = 0.2, *, rate: bool = False) -> Estimate:
     """An estimate for the task population, with an interval of the given half width."""
-    low, high = (None, None) if value is None else (max(-1.0, value - half), min(1.0, value + half))
+    bottom = 0.0 if rate else -1.0
+    low, high = (None, None) if value is None else (max(bottom, value - half), min(1.0, value + half))
     return Estimate(value=value, low=low, high=high, n=n, estimand="task_population", method="t on family means")
 
 
@@ -176,10 +177,10 @@ def _cell(candidate: Candidate, told: Side, done: Side, scores: list[Score], fau
         passed=passed,
         faults=faults,
         unstable=0,
-        rate=estimate(rate, len(scores)),
-        silent_wrong=estimate(wrong / len(scores) if scores else None, len(scores)),
+        rate=estimate(rate, len(scores), rate=True),
+        silent_wrong=estimate(wrong / len(scores) if scores else None, len(scores), rate=True),
         causes={"wrong_state": len(scores) - passed} if passed < len(scores) else {},
-        tiers={"0": (1, 1), "1": (passed - 1, 1)} if passed else {},
+        tiers={"1": (passed, len(scores))} if scores else {},
     )
 
 
@@ -293,6 +294,7 @@ def evaluation(
         spec_digest=digest("spec"),
         experiment=experiment,
     )
+    texts = _texts()
     facts = Facts(
         head=head,
         lock=_lock(candidates, tasks, trials),
@@ -302,7 +304,9 @@ def evaluation(
         attempts=tuple(_attempt(trial) for trial in all_trials),
         replays=tuple(replay for part in parts for replay in part[1]),
         sessions=((STARTED_AT, STARTED_AT + 4),),
-        **_texts(),
+        contracts=texts["contracts"],
+        transports=texts["transports"],
+        suites=texts["suites"],
     )
     return facts, _judgement(parts, len(all_trials))
 

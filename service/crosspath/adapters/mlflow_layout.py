@@ -162,11 +162,11 @@ def _cell_tags(decomposition: Decomposition, cell: Cell, matched: bool) -> dict[
         return tags
     for other in decomposition.cells:
         if other is not cell:
-            tags[f"crosspath.cell.{other.name}"] = _cell_words(other)
+            tags[f"cell.{other.name}"] = _cell_words(other)
     for name, reason in decomposition.not_applicable.items():
-        tags[f"crosspath.cell.{clean_name(name)}"] = shown(f"not applicable: {reason}")[:1000]
+        tags[f"cell.{clean_name(name)}"] = shown(f"not applicable: {reason}")[:1000]
     for effect in decomposition.effects:
-        tags[f"crosspath.effect.{effect.name}"] = _effect_words(effect)
+        tags[f"effect.{effect.name}"] = _effect_words(effect)
     return tags
 
 

@@ -198,11 +198,9 @@ def _verdicts(trial: Trial, replay: Replay | None, score: Score | None) -> tuple
         fault = trial.fault or (replay.fault if replay else None)
         reason = f"{fault.boundary}: {fault.type}: {fault.message}" if fault else "not replayed"
         return (Verdict("passed", fault=shown(reason)[:1000]),)
-    verdicts = [
+    return (
         Verdict("passed", score.passed, bounded(score.reason) or ""),
         Verdict("state_ok", score.state_ok, "the final state is exactly the expected one" if score.state_ok else ""),
         Verdict("reported_ok", score.reported_ok, "what the path itself told the caller"),
-    ]
-    if score.cause:
-        verdicts.append(Verdict("cause", score.cause, bounded(score.reason) or ""))
-    return tuple(verdicts)
+        Verdict("cause", score.cause or "none", bounded(score.reason) or ""),
+    )

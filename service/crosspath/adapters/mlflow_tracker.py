@@ -66,7 +66,7 @@ class MlflowRef:
 class MlflowTracker:
     """Logs evaluations to an MLflow server or to an embedded SQLite store, and fetches them from there."""
 
-    def __init__(self, tracking_uri: str, artifact_root: Path | None = None, *, max_traces: int = 500) -> None:
+    def __init__(self, tracking_uri: str, artifact_root: Path | None = None, *, max_traces: int = 240) -> None:
         """``artifact_root``: where an embedded store keeps artifacts (default: beside the database).
 
         ``max_traces`` bounds the per-task rows of one evaluation; each takes about 20 ms to 60 ms.
@@ -224,7 +224,7 @@ class _Logging:
         return parent
 
     def _create(self, experiment: str, run: RunContent, started_s: float, more: Mapping[str, str]) -> str:
-        created = self._client.create_run(experiment, int(started_s * 1000), {**run.tags, **more}, run.name)
+        created = self._client.create_run(experiment, round(started_s * 1000), {**run.tags, **more}, run.name)
         return created.info.run_id
 
     def _adopted(self, run_id: str) -> RunContent:
@@ -276,7 +276,7 @@ def _registered(client: MlflowClient, experiment: str, text: Text) -> tuple[str,
     if client.get_prompt(name) is None:
         client.create_prompt(name, f"What a model is told under the contract {text.name}", {})
     _show_in_experiment(client, name, experiment)
-    versions = client.search_model_versions(f"name = '{name}'")
+    versions = client.search_model_versions(f"name = '{name}' and tags.`mlflow.prompt.is_prompt` = 'true'")
     for version in versions:
         found = client.get_prompt_version(name, version.version)
         if found and found.template == text.content:
