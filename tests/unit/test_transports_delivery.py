@@ -176,6 +176,8 @@ def test_several_calls_run_in_their_order() -> None:
     assert [action.call_id for action in delivery.actions] == ["A", "B", "C"]
     assert [action.command.argv[-1] for action in delivery.actions] == [b'bash -c "echo a"', b"d/f", b'bash -c "echo b"']
     assert delivery.actions[1].command.stdin == b"$x\0"
+    assert [hop.layer for hop in delivery.actions[0].hops] == ["reply", "decode:tools", "double-quoted-shell", "shell"]
+    assert delivery.actions[0].hops[0].text == b'{"command": "echo a"}'
     assert delivery.problem is None
 
 

@@ -21,6 +21,8 @@ class ShellText:
     text: str
     call_id: str | None = None
     tool: str | None = None
+    received: str = ""
+    """The arguments of its tool call, as they came."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class FileWrite:
     path: str
     content: str
     call_id: str | None = None
+    received: str = ""
+    """The arguments of its tool call, as they came."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +96,8 @@ def _decode_call(number: int, call: ToolCall, tools: Mapping[str, ToolSpec]) -> 
 def _requested(call: ToolCall, tool: ToolSpec, arguments: dict[str, Any], what: str) -> ShellText | FileWrite:
     if tool.write is not None:
         path, content = (_string(arguments, name, what) for name in tool.write)
-        return FileWrite(path, content, call.id)
-    return ShellText(_string(arguments, tool.argument or "", what), call.id, tool.name)
+        return FileWrite(path, content, call.id, call.arguments)
+    return ShellText(_string(arguments, tool.argument or "", what), call.id, tool.name, call.arguments)
 
 
 def _string(found: Mapping[str, Any], field: str, what: str) -> str:

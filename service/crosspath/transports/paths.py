@@ -127,8 +127,8 @@ class Path:
         if isinstance(part, Defect):
             return ()
         taken = part.content if isinstance(part, FileWrite) else part.text
-        if part.call_id is not None or self.shape == "tools":
-            return (hop("decode:tools", taken),)
+        if self.shape == "tools":
+            return hop("reply", part.received), hop("decode:tools", taken)
         hops = [hop("reply", reply.text or "")]
         if self.cleanup != "none":
             hops.append(hop(f"clean-up:{self.cleanup}", clean(reply.text or "", self.cleanup)))
