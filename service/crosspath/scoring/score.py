@@ -24,6 +24,8 @@ _REASON_CHARACTERS = 300
 def score(replay: Replay, task: Task, checks: Sequence[CheckResult]) -> Score:
     """``state_ok``, ``reported_ok``, ``passed`` and the cause; ``checks`` is what a validator found for this replay.
 
+    Where not one command was run nothing passes, even if doing nothing was right.
+
     Raises:
         ValueError: the replay can't be scored (see ``scorable``): a fault is never a verdict.
     """
@@ -36,7 +38,7 @@ def score(replay: Replay, task: Task, checks: Sequence[CheckResult]) -> Score:
         key=replay.key,
         state_ok=signs.state_ok,
         reported_ok=signs.reported_ok,
-        passed=signs.state_ok and exit_ok,
+        passed=signs.state_ok and exit_ok and signs.executed,
         cause=cause,
         reason=_reason(cause, signs, replay, checks)[:_REASON_CHARACTERS],
         checks=tuple(checks),
@@ -52,6 +54,7 @@ def _signs(replay: Replay, task: Task, failed: tuple[CheckResult, ...]) -> Signs
     return Signs(
         state_ok=state_ok,
         reported_ok=ok,
+        executed=bool(execution.results),
         problem=problem,
         limits=_limits(replay),
         timed_out=any(timed_out(result) for result in execution.results),

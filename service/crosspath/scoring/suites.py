@@ -38,6 +38,7 @@ FINAL_STATE_COLUMNS = (
 """What a suite may look at, one row per replay and path; all of them text."""
 EXECUTION_COLUMNS = ("expected_exit", "actual_exit", "commands_planned", "commands_run", "rows_planned")
 """What a suite may look at, one row per replay; the exits are text, the others whole numbers."""
+NUMBERS = frozenset({"commands_planned", "commands_run", "rows_planned"})
 COLUMNS: Mapping[TableName, tuple[str, ...]] = {"final_state": FINAL_STATE_COLUMNS, "executions": EXECUTION_COLUMNS}
 
 
@@ -227,6 +228,7 @@ def _kwargs(value: Any, type_: str, table: TableName, source: str, field: str) -
             near = _near(kwargs[argument], COLUMNS[table])
             raise ConfigError(f"no such column {kwargs[argument]!r}; {near}", source=source, field=f"{field}.{argument}")
     _check_values(kwargs, arguments, source, field)
+    _check_kinds(kwargs, type_, source, field)
     return kwargs
 
 
@@ -256,6 +258,17 @@ def _check_values(kwargs: Mapping[str, Any], arguments: Arguments, source: str, 
         _check_pairs(kwargs["value_pairs_set"], source, f"{field}.value_pairs_set")
     if "regex" in kwargs:
         _check_regex(kwargs["regex"], source, f"{field}.regex")
+
+
+def _check_kinds(kwargs: Mapping[str, Any], type_: str, source: str, field: str) -> None:
+    """Numbers are never compared with texts: that would fail, or raise, for every row."""
+    columns = [str(kwargs[argument]) for argument in ROW_WISE[type_].columns]
+    kinds = {int if column in NUMBERS else str for column in columns}
+    sets = [kwargs.get("value_set", ()), *kwargs.get("value_pairs_set", ())]
+    kinds |= {type(value) for values in sets for value in values}
+    kinds |= {int} if type_.endswith("values_to_be_between") else {str} if "regex" in type_ or "lengths" in type_ else set()
+    if len(kinds) > 1:
+        raise ConfigError(f"{type_} would compare numbers with texts in {', '.join(columns)}", source=source, field=field)
 
 
 def _check_set(values: Any, source: str, field: str) -> None:
