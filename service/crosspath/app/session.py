@@ -3,7 +3,8 @@
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from crosspath.app.adapters import make_validator
 from crosspath.app.costs import worst_case_at_known_price
 from crosspath.app.packages import git_state, versions
 from crosspath.app.resolve import Resolved
+from crosspath.errors import CrosspathError
 from crosspath.pipeline.budget import Budget, spent_before, worst_case
 from crosspath.pipeline.evaluate import Evaluator, Progress, Retries
 from crosspath.pipeline.judge import FactIndex, score_replays
@@ -57,7 +59,8 @@ def open_evaluation(ledger: Ledger, resolved: Resolved, derivation: Derivation |
     """Resume the unfinished evaluation of this very configuration, or start a new one."""
     resume_digest = digest([resolved.resume_digest, derivation.source if derivation else None])
     if known := ledger.unfinished(resume_digest):
-        return Opened(ledger.facts(known), True, ledger.in_flight(known))
+        in_flight = ledger.abandon_in_flight(known)
+        return Opened(ledger.facts(known), True, in_flight)
     now = time.time()
     facts = Facts(
         head=EvaluationHead(
@@ -106,9 +109,23 @@ def gather(
     session = ledger.start_session(evaluation, time.time())
     with executor:
         toolchain = executor.toolchain()
-        asyncio.run(_gather(ledger, resolved, opened.facts, executor, session, generate, progress or Progress()))
+        with _first_of_group():
+            asyncio.run(_gather(ledger, resolved, opened.facts, executor, session, generate, progress or Progress()))
     ledger.end_session(evaluation, session, time.time())
-    return _close(ledger, evaluation, toolchain, opened.in_flight)
+    return _close(ledger, evaluation, toolchain)
+
+
+@contextmanager
+def _first_of_group() -> Iterator[None]:
+    """Concurrent work that fails together says its first error, not a group of the same."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        ours = group.subgroup(CrosspathError)
+        found: BaseException = ours or group
+        while isinstance(found, BaseExceptionGroup):
+            found = found.exceptions[0]
+        raise found from group
 
 
 async def _gather(
@@ -156,11 +173,11 @@ async def _repeat_differing(ledger: Ledger, evaluation: str, evaluator: Evaluato
     await evaluator.repeat([trial for trial in facts.trials if trial.key in owed], keys)
 
 
-def _close(ledger: Ledger, evaluation: str, toolchain: Toolchain, in_flight: int) -> Facts:
+def _close(ledger: Ledger, evaluation: str, toolchain: Toolchain) -> Facts:
     facts = ledger.facts(evaluation)
     lock = facts.lock.model_copy(update={"toolchain": toolchain, **_what_endpoints_said(facts)})
     head = facts.head.model_copy(update={"status": _status(facts)})
-    facts = facts.model_copy(update={"lock": lock, "head": head, "bought_again": facts.bought_again + in_flight})
+    facts = facts.model_copy(update={"lock": lock, "head": head})
     ledger.update(facts)
     return facts
 

@@ -27,11 +27,16 @@ CREATE TABLE evaluations (id TEXT PRIMARY KEY, created_at REAL, spec_digest TEXT
 CREATE TABLE sessions (evaluation TEXT, number INTEGER, started_at REAL, ended_at REAL, PRIMARY KEY (evaluation, number));
 CREATE TABLE attempts (evaluation TEXT, request_key TEXT, number INTEGER, session INTEGER, ended INTEGER, record TEXT,
     PRIMARY KEY (evaluation, request_key, number));
-CREATE TABLE trials (seq INTEGER PRIMARY KEY, evaluation TEXT, generation TEXT, task TEXT, trial INTEGER, has_reply INTEGER, record TEXT);
+CREATE TABLE trials (seq INTEGER PRIMARY KEY, evaluation TEXT, generation TEXT, task TEXT, trial INTEGER, has_reply INTEGER,
+    record TEXT);
 CREATE INDEX trials_of ON trials (evaluation);
 CREATE TABLE replays (seq INTEGER PRIMARY KEY, evaluation TEXT, key TEXT, has_facts INTEGER, record TEXT);
 CREATE INDEX replays_of ON replays (evaluation);
 """
+
+
+_ENDED, _LOST = 1, 2
+"""States of an attempt row beside 0, in flight."""
 
 
 class Lease:
@@ -208,6 +213,9 @@ class Ledger:
             attempts = self._db.execute(
                 "SELECT record FROM attempts WHERE evaluation = ? ORDER BY rowid", (evaluation,)
             ).fetchall()
+            lost = self._db.execute(
+                "SELECT COUNT(*) FROM attempts WHERE evaluation = ? AND ended = ?", (evaluation, _LOST)
+            ).fetchone()
             sessions = self._db.execute(
                 "SELECT started_at, ended_at FROM sessions WHERE evaluation = ? ORDER BY number", (evaluation,)
             ).fetchall()
@@ -220,6 +228,7 @@ class Ledger:
                     "replays": tuple(Replay.from_json(record) for _, record in replays.values()),
                     "attempts": tuple(Attempt.from_json(record[0]) for record in attempts),
                     "sessions": tuple((start, end) for start, end in sessions),
+                    "bought_again": lost[0],
                 }
             )
         except (ValidationError, ValueError) as error:
@@ -244,11 +253,19 @@ class Ledger:
         with self._transaction():
             self._db.execute("UPDATE sessions SET ended_at = ? WHERE evaluation = ? AND number = ?", (now, evaluation, number))
 
-    def in_flight(self, evaluation: str) -> int:
-        """Requests that were sent and whose end nobody saw."""
-        query = "SELECT COUNT(*) FROM attempts WHERE evaluation = ? AND ended = 0"
-        with self._errors():
-            return int(self._db.execute(query, (evaluation,)).fetchone()[0])
+    def abandon_in_flight(self, evaluation: str) -> int:
+        """Give up on requests that were sent and whose end nobody saw; returns how many this call gave up.
+
+        Each such row counts as bought again for good. Look-ups of recorded replies cost nothing and don't count.
+        """
+        with self._transaction():
+            rows = self._db.execute(
+                "SELECT rowid, record FROM attempts WHERE evaluation = ? AND ended = 0", (evaluation,)
+            ).fetchall()
+            for rowid, record in rows:
+                lost = 0 if Attempt.from_json(record).local else 1
+                self._db.execute("UPDATE attempts SET ended = ? WHERE rowid = ?", (_LOST if lost else _ENDED, rowid))
+        return sum(not Attempt.from_json(record).local for _, record in rows)
 
     def next_attempt(self, evaluation: str, request_key: str) -> int:
         """The number that the next attempt at this request gets, from 1."""
