@@ -22,7 +22,9 @@ from crosspath.adapters.sandboxing.toolchain import toolchain
 from crosspath.errors import SandboxError
 from crosspath.types import Execution, Fault, ReplayJob, SandboxLimits, Task, Toolchain
 
-INSTALL_HINT = "bubblewrap is not installed; run: sudo apt-get install -y bubblewrap (dnf, apk and pacman call it bubblewrap, too)"
+INSTALL_HINT = (
+    "bubblewrap is not installed; run: sudo apt-get install -y bubblewrap (dnf, apk and pacman call it bubblewrap, too)"
+)
 
 
 class BubblewrapSandbox:

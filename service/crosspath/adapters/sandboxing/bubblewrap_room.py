@@ -17,9 +17,7 @@ from crosspath.adapters.sandboxing.system_view import INSIDE
 from crosspath.adapters.sandboxing.workdir import remove_tree, write_entries
 from crosspath.types import Command, ExecResult, FileEntry, Limit, SandboxLimits, Task
 
-PLACES = Places(
-    work=f"{INSIDE}/work", files=f"{INSIDE}/in", out=f"{INSIDE}/out", home=f"{INSIDE}/home", programs=f"{INSIDE}/bin"
-)
+PLACES = Places(work=f"{INSIDE}/work", files=f"{INSIDE}/in", out=f"{INSIDE}/out", home=f"{INSIDE}/home", programs=f"{INSIDE}/bin")
 _DISK = ("work", "home", "tmp", "shm", "out")
 _number = itertools.count()
 
@@ -79,7 +77,9 @@ class BubblewrapRoom:
 
     def _limits_hit(self, before: dict[Limit, int]) -> Iterator[Limit]:
         after = self.cage.cgroup.events() if self.cage.cgroup else {}
-        yield from (limit for limit, count in after.items() if count > before[limit])
+        for limit, count in after.items():
+            if count > before[limit]:
+                yield limit
         disk = os.fstatvfs(self.disk)
         if disk.f_bavail == 0:
             yield "disk"

@@ -23,7 +23,10 @@ from crosspath.types import ExecResult, SandboxLimits
 
 STATUS_FD, BLOCK_FD, MARK_FD, HOLD_FD = 3, 4, 5, 6
 """Descriptor numbers in ``bwrap``."""
-SETTLING = f'exec 7>&2 2>/dev/null; "$@" 2>&7 7>&- {MARK_FD}>&- {HOLD_FD}<&-; echo $? >&{MARK_FD}; exec {MARK_FD}>&-; read -r _ <&{HOLD_FD}'
+SETTLING = (
+    f'exec 7>&2 2>/dev/null; (exec "$@" 2>&7 7>&- {MARK_FD}>&- {HOLD_FD}<&-); '
+    f"echo $? >&{MARK_FD}; exec {MARK_FD}>&- 7>&-; read -r _ <&{HOLD_FD}"
+)
 """Runs as process 1, which the command can't kill: says how the command ended, then stays until it is killed."""
 _START_DEADLINE_S = 30.0
 _DEATH_DEADLINE_S = 30.0

@@ -101,9 +101,7 @@ def _run(job: ReplayJob, limits: SandboxLimits, room: Room) -> Execution:
             _run_command(job.task, command, room, counting, settle_s=job.task.settle_s if number == last else 0.0)
             for number, command in enumerate(job.commands)
         )
-    state = read_state(
-        room.work, entries=limits.inodes, disk_bytes=limits.disk_bytes, file_cap_bytes=limits.file_cap_bytes
-    )
+    state = read_state(room.work, entries=limits.inodes, disk_bytes=limits.disk_bytes, file_cap_bytes=limits.file_cap_bytes)
     if job.task.observers and failed is None:
         state = _observed(job.task, state, limits, room, counting)
     return Execution(key=job.key, results=results, state=state, setup_failed=failed, starts=counting.starts)
@@ -124,7 +122,9 @@ def _run_command(task: Task, command: Command, room: Room, counting: _Counting, 
     env = command_environment(room.places, task, command)
     uses_out = command.report is not None or any("{out}" in value for _, value in (*command.env, *task.env))
     start = Start(
-        tuple(room.places.expand_bytes(word) if word.startswith((b"{in}", b"{out}", b"{work}")) else word for word in command.argv),
+        tuple(
+            room.places.expand_bytes(word) if word.startswith((b"{in}", b"{out}", b"{work}")) else word for word in command.argv
+        ),
         env,
         timeout_s=task.timeout_s,
         stdin=command.stdin,

@@ -26,6 +26,7 @@ MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE, MNT_DETACH = 2, 4, 0x4000, 1 << 18, 2
 AT_FDCWD, AT_EMPTY_PATH, AT_RECURSIVE = -100, 0x1000, 0x8000
 OPEN_TREE_CLONE, MOVE_MOUNT_F_EMPTY_PATH = 1, 4
 MOUNT_ATTR_IDMAP = 0x100000
+PR_SET_CHILD_SUBREAPER = 36
 SYS_OPEN_TREE, SYS_MOVE_MOUNT, SYS_MOUNT_SETATTR = 428, 429, 442
 MAX_FDS = 8
 
@@ -47,7 +48,7 @@ def mount_tmpfs(target: bytes, options: bytes) -> None:
 class MountAttr(ctypes.Structure):
     """``struct mount_attr`` of mount_setattr(2)."""
 
-    _fields_ = [(name, ctypes.c_uint64) for name in ("attr_set", "attr_clr", "propagation", "userns_fd")]  # noqa: RUF012
+    _fields_ = [(name, ctypes.c_uint64) for name in ("attr_set", "attr_clr", "propagation", "userns_fd")]
 
 
 def bind(source: bytes, target: bytes, uid: int) -> None:
@@ -201,6 +202,9 @@ def main() -> None:
             return
         mount_channel.close()
         drop_to(int(uid))
+    # Orphans are ours: a first process that outlives its bwrap would else stay a zombie until someone else's init looks,
+    # and zombies count as processes.
+    checked(libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "become a reaper")
     spawn_channel.send(b"ok")
     serve(spawn_channel)
 

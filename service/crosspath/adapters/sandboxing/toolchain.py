@@ -17,9 +17,7 @@ printf 'sed\t%s\n' "$(sed --version 2>&1 | head -n 1)"
 """Shell text that prints one line per program: name, tab, first line of its version."""
 
 
-def toolchain(
-    sandbox: str, enforced: Sequence[str], missing: Sequence[str], run_probe: Callable[[str], bytes]
-) -> Toolchain:
+def toolchain(sandbox: str, enforced: Sequence[str], missing: Sequence[str], run_probe: Callable[[str], bytes]) -> Toolchain:
     """The record, with the programs that ``run_probe(PROBE)`` lists."""
     lines = run_probe(PROBE).decode(errors="replace").splitlines()
     programs = dict(line.split("\t", 1) for line in lines if "\t" in line)

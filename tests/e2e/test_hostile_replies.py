@@ -1,0 +1,411 @@
+"""Hostile replies: each is contained, gives the right facts, and leaves its neighbours alone."""
+
+import hashlib
+import os
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crosspath.adapters.bubblewrap_sandbox import BubblewrapSandbox
+from crosspath.types import (
+    Command,
+    ExecResult,
+    Execution,
+    FileEntry,
+    Observer,
+    ReplayJob,
+    ReplayKey,
+    SandboxLimits,
+    StateEntry,
+    Task,
+    TrialKey,
+)
+
+pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+MIB = 1024 * 1024
+LIMITS = SandboxLimits(
+    memory_bytes=128 * MIB, processes=40, disk_bytes=8 * MIB, inodes=500, output_total_bytes=4 * MIB, output_bytes=4096
+)
+IDENTITY = "git -c user.name=a -c user.email=a@b"
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[BubblewrapSandbox]:
+    opened = BubblewrapSandbox(LIMITS)
+    yield opened
+    opened.close()
+
+
+def job(text: str | bytes, **task: Any) -> ReplayJob:
+    key = ReplayKey(trial=TrialKey(generation="g", task="t", index=0), path="p")
+    data = text.encode() if isinstance(text, str) else text
+    command = Command(argv=(b"bash", b"-c", data), stdin=task.pop("stdin", b""), files=task.pop("files", ()))
+    return ReplayJob(key=key, task=Task(id="t", family="f", **task), commands=(command,))
+
+
+def run(sandbox: BubblewrapSandbox, text: str | bytes, **task: Any) -> Execution:
+    """Run ``text`` between two innocent neighbours, which must not notice."""
+    innocent = job("printf fine > f", fixture=(FileEntry(path=b"x", content=b"y"),))
+    before, result, after = sandbox.run([innocent, job(text, **task), innocent])
+    for neighbour in (before, after):
+        assert isinstance(neighbour, Execution), neighbour
+        assert neighbour.results[0].exit_code == 0
+        assert neighbour.results[0].limits_hit == ()
+        assert [(entry.path, entry.content) for entry in neighbour.state.entries] == [(b"f", b"fine"), (b"x", b"y")]
+    assert isinstance(result, Execution), result
+    return result
+
+
+def only(execution: Execution) -> ExecResult:
+    (result,) = execution.results
+    return result
+
+
+def entries(execution: Execution) -> dict[bytes, StateEntry]:
+    return {entry.path: entry for entry in execution.state.entries}
+
+
+def enforces(sandbox: BubblewrapSandbox, limit: str) -> bool:
+    return limit in sandbox.describe().limits_enforced
+
+
+class TestProcesses:
+    def test_fork_bomb(self, sandbox: BubblewrapSandbox) -> None:
+        """A fork bomb meets the bound on processes and is gone when its time is over."""
+        execution = run(sandbox, "printf kept > f; bomb() { bomb | bomb & }; bomb; sleep 20", timeout_s=1.0)
+        if enforces(sandbox, "processes"):
+            assert "processes" in only(execution).limits_hit
+        assert only(execution).timed_out
+        assert entries(execution)[b"f"].content == b"kept"
+
+    def test_sleeping_for_ever(self, sandbox: BubblewrapSandbox) -> None:
+        """``sleep 1000`` after a right answer: timed out, and the answer is in the state."""
+        started = time.monotonic()
+        execution = run(sandbox, "printf answer > f; sleep 1000", timeout_s=0.3)
+        assert time.monotonic() - started < 10
+        assert (only(execution).exit_code, only(execution).timed_out) == (None, True)
+        assert entries(execution)[b"f"].content == b"answer"
+
+    def test_ignoring_signals(self, sandbox: BubblewrapSandbox) -> None:
+        """A command that ignores every signal it can is killed in time."""
+        assert only(run(sandbox, "trap '' TERM INT HUP QUIT; while :; do sleep 1; done", timeout_s=0.3)).timed_out
+
+    @pytest.mark.parametrize("start", ["({0}) &", "setsid bash -c '{0}' &", "nohup setsid bash -c '({0}) & disown' &"])
+    def test_nothing_is_written_after_the_state_is_read(self, sandbox: BubblewrapSandbox, start: str) -> None:
+        """In 60 tries for each kind of background writer the state is what was there when everything was dead."""
+        text = start.replace("{0}", "while :; do echo x >> log; done") + " sleep 0.01; exit 3"
+        for result in sandbox.run([job(text)] * 60):
+            assert isinstance(result, Execution)
+            assert only(result).exit_code == 3
+            # Content, size and digest were read at different moments: they agree only if nothing wrote meanwhile.
+            for entry in result.state.entries:
+                assert entry.content is None or len(entry.content) == entry.size
+                assert entry.content is None or hashlib.sha256(entry.content).hexdigest() == entry.sha256
+
+    def test_what_reads_the_state_sees_it_still(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The work directory is the same when the state is read as 50 ms later, in each of 60 tries."""
+        from crosspath.adapters.sandboxing import jobs
+
+        changed: list[bool] = []
+        read_state = jobs.read_state
+
+        def read_twice(root: int, **limits: int) -> Any:
+            first = read_state(root, **limits)
+            time.sleep(0.02)
+            changed.append(read_state(root, **limits) != first)
+            return first
+
+        monkeypatch.setattr(jobs, "read_state", read_twice)
+        sandbox = BubblewrapSandbox(LIMITS)
+        text = "for i in 1 2 3; do setsid bash -c 'while :; do echo x >> log$0; done' $i & done; sleep 0.01"
+        results = sandbox.run([job(text)] * 60)
+        sandbox.close()
+        assert all(isinstance(result, Execution) and result.state.entries for result in results)
+        assert changed == [False] * 60
+
+    def test_killing_the_parent(self, sandbox: BubblewrapSandbox) -> None:
+        """A reply that kills its parent, process 1 and everything it can see only ends itself."""
+        execution = run(sandbox, "printf kept > f; kill -9 $PPID 1; kill -9 -1; kill -9 $$")
+        assert only(execution).exit_code == 137
+        assert entries(execution)[b"f"].content == b"kept"
+
+    def test_killing_the_parent_while_settling(self, sandbox: BubblewrapSandbox) -> None:
+        """The same where processes stay alive for a while: the exit status and the waiting can't be taken away."""
+        execution = run(sandbox, "(sleep 0.2; printf late > f) & kill -9 $PPID 1; exit 4", settle_s=0.5)
+        assert only(execution).exit_code == 4
+        assert entries(execution)[b"f"].content == b"late"
+
+    def test_no_further_user_namespaces(self, sandbox: BubblewrapSandbox) -> None:
+        """A reply can't make namespaces in which it would be root, and so mount what no bound covers."""
+        assert only(run(sandbox, "unshare --user --map-root-user true 2>/dev/null || exit 9")).exit_code == 9
+
+
+class TestAmounts:
+    def test_output(self, sandbox: BubblewrapSandbox) -> None:
+        """1 GiB of output: killed at the bound, little kept, the rest counted."""
+        result = only(run(sandbox, "printf kept > f; head -c 1G /dev/zero; printf more > g"))
+        assert (result.exit_code, result.timed_out, result.limits_hit) == (None, False, ("output",))
+        assert len(result.stdout.data) == LIMITS.output_bytes
+        assert LIMITS.output_total_bytes < result.stdout.size < 64 * MIB
+
+    def test_memory(self, sandbox: BubblewrapSandbox) -> None:
+        """A program that takes more memory than there is gets killed, and the limit is named."""
+        if not enforces(sandbox, "memory"):
+            pytest.skip("no bound on memory here")
+        result = only(run(sandbox, "printf kept > f; python3 -c 'x = bytearray(1 << 30)'"))
+        assert result.exit_code != 0
+        assert "memory" in result.limits_hit
+
+    @pytest.mark.parametrize("place", ["$WORK", "/tmp", "$HOME", "/dev/shm"])
+    def test_one_big_file(self, sandbox: BubblewrapSandbox, place: str) -> None:
+        """Filling the disk by one file ends in a full disk, wherever a reply can write."""
+        result = only(run(sandbox, f'head -c 1G /dev/zero > "{place}/big"; echo status $?'))
+        assert result.stdout.data == b"status 1\n"
+        assert result.limits_hit == ("disk",)
+
+    def test_many_files(self, sandbox: BubblewrapSandbox) -> None:
+        """Filling the disk by many files does, too; the state lists those that are there."""
+        execution = run(sandbox, "for i in $(seq 100); do head -c 200000 /dev/zero > f$i || exit 5; done")
+        assert only(execution).exit_code == 5
+        assert only(execution).limits_hit == ("disk",)
+        assert 30 < len(execution.state.entries) <= 45
+
+    def test_a_million_empty_files(self, sandbox: BubblewrapSandbox) -> None:
+        """A million empty files end at the bound on entries."""
+        text = "python3 -c 'for i in range(10**6): open(str(i), \"w\").close()' 2>/dev/null; echo $?"
+        execution = run(sandbox, text)
+        assert only(execution).stdout.data == b"1\n"
+        assert only(execution).limits_hit == ("entries",)
+        assert 400 < len(execution.state.entries) <= LIMITS.inodes
+
+    @pytest.mark.parametrize("place", ["/", "/run", "/run/crosspath", "/dev", "/usr", "/etc", "/var"])
+    def test_nowhere_else_to_write(self, sandbox: BubblewrapSandbox, place: str) -> None:
+        """Outside of its own directories a reply can't write at all."""
+        assert only(run(sandbox, f"echo x 2>/dev/null > {place}/x || exit 9")).exit_code == 9
+
+    def test_sparse_files(self, sandbox: BubblewrapSandbox) -> None:
+        """Huge sparse files neither hang the reading nor pass for something that was hashed."""
+        started = time.monotonic()
+        text = "truncate -s 1T f || echo refused; for i in $(seq 300); do truncate -s 8M s$i; done"
+        execution = run(sandbox, text, timeout_s=5)
+        assert time.monotonic() - started < 10
+        assert execution.state.truncated
+        assert any(entry.size == 8 * MIB and entry.sha256 == "" for entry in execution.state.entries)
+
+    def test_a_deep_tree(self, sandbox: BubblewrapSandbox) -> None:
+        """A tree deeper than any descriptor table is listed down to a bound, said to be truncated, and removed."""
+        text = 'python3 -c \'import os\nfor _ in range(450): os.mkdir("d"); os.chdir("d")\''
+        execution = run(sandbox, text)
+        assert execution.state.truncated
+        assert len(execution.state.entries) == 128
+
+    def test_a_long_reply(self, sandbox: BubblewrapSandbox) -> None:
+        """A reply of 200 KiB arrives whole on standard input and as a file."""
+        script = b"printf done > f\n" + b"# long\n" * 30_000
+        assert len(script) > 200 * 1024
+        by_file = run(sandbox, 'bash "$IN/script"', files=(FileEntry(path=b"script", content=script),))
+        by_stdin = run(sandbox, "exec bash -s", stdin=script)
+        assert entries(by_file)[b"f"].content == entries(by_stdin)[b"f"].content == b"done"
+
+
+class TestSecrets:
+    def test_environment_home_and_host_files(self, sandbox: BubblewrapSandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Neither our environment nor our home, password hashes or other processes can be read."""
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-hostile-test")
+        here, home = Path(__file__).resolve(), Path.home()
+        text = f"""cat /proc/*/environ | tr '\\0' '\\n' | grep -a hostile-test
+        ls {home} {here.parent} /root /home /work; cat {here} /etc/shadow /proc/1/root/etc/shadow /proc/kcore; ls /proc | grep -c '^[0-9]'"""
+        result = only(run(sandbox, text))
+        assert result.stdout.data.isascii()
+        assert b"hostile" not in result.stdout.data
+        assert int(result.stdout.data.split()[-1]) < 10
+
+    def test_kernel_settings(self, sandbox: BubblewrapSandbox) -> None:
+        """Settings of the kernel can't be written, not even where the sandbox was started by root."""
+        text = "for f in /proc/sys/kernel/core_pattern /proc/sys/kernel/panic /proc/sysrq-trigger; do [ -w $f ] && echo $f; done"
+        assert only(run(sandbox, text)).stdout.data == b""
+
+    def test_other_work_directories_and_the_ledger(self, sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
+        """Other jobs' directories and the ledger are not there."""
+        (tmp_path / "ledger.sqlite").write_text("secret")
+        text = f"ls {tmp_path} .. /tmp 2>&1; ls -d /tmp/crosspath-* {Path.cwd()}/.crosspath; find / -name '*.sqlite' 2>/dev/null"
+        assert b"ledger" not in only(run(sandbox, text)).stdout.data.replace(bytes(tmp_path), b"")
+
+    def test_network(self, sandbox: BubblewrapSandbox) -> None:
+        """A server on this very machine can't be reached."""
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+            result = only(run(sandbox, f"exec 3<>/dev/tcp/127.0.0.1/{port}"))
+        assert result.exit_code == 1
+        assert b"refused" in result.stderr.data or b"unreachable" in result.stderr.data
+
+    def test_abstract_sockets(self, sandbox: BubblewrapSandbox) -> None:
+        """An abstract socket of the host can't be reached either."""
+        name = f"\0crosspath-test-{os.getpid()}"
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(name)
+            server.listen()
+            text = f"python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"\\0{name[1:]}\")' 2>/dev/null"
+            assert only(run(sandbox, text)).exit_code == 1
+
+    def test_ways_out(self, sandbox: BubblewrapSandbox) -> None:
+        """Symbolic links and ``..`` lead nowhere: nothing outside is written, and links are facts that nobody follows."""
+        victim = Path("/tmp/crosspath-victim")
+        text = (
+            f"ln -s / root; ln -s {victim} out; echo x > out; echo x > ../../../../../..{victim}2; echo x > root{victim}3; true"
+        )
+        execution = run(sandbox, text)
+        assert not [path for path in Path("/tmp").iterdir() if path.name.startswith(victim.name)]
+        assert {path: entry.kind for path, entry in entries(execution).items()} == {b"root": "symlink", b"out": "symlink"}
+
+    def test_deleting_the_work_directory(self, sandbox: BubblewrapSandbox) -> None:
+        """A reply that deletes its work directory leaves an empty state."""
+        execution = run(sandbox, 'cd /; rm -rf "$WORK"; exit 0', fixture=(FileEntry(path=b"a/b", content=b"c"),))
+        assert execution.state.entries == ()
+
+    def test_replacing_the_work_directory(self, sandbox: BubblewrapSandbox) -> None:
+        """The work directory can't be moved away and replaced by a link."""
+        execution = run(sandbox, 'cd /; echo kept > "$WORK/f"; mv "$WORK" /tmp/away && ln -s /etc "$WORK"; true')
+        assert list(entries(execution)) in ([b"f"], [])
+
+    def test_handed_in_files_are_read_only(self, sandbox: BubblewrapSandbox) -> None:
+        """Programs and handed-in files can't be changed."""
+        program = FileEntry(path=b"tool", content=b"#!/bin/sh\n")
+        text = (
+            'echo x 2>/dev/null > "$IN/r" || chmod 777 "$IN/r" 2>/dev/null || echo x 2>/dev/null > "$(command -v tool)" || exit 9'
+        )
+        execution = run(sandbox, text, files=(FileEntry(path=b"r"),), programs=(program,))
+        assert only(execution).exit_code == 9
+
+
+def log_of(sandbox: BubblewrapSandbox, forging: str, command: str = "git log --format=%s") -> bytes:
+    """What an observer prints in a repository with the single commit ``truth`` after the reply ``forging``."""
+    setup = f"git init -q && {IDENTITY} commit -q --allow-empty -m truth"
+    observers = (Observer(name="o", command=command),)
+    (observation,) = run(sandbox, forging, setup=setup, observers=observers).state.observations
+    return observation.output
+
+
+class TestForgedObservers:
+    @pytest.mark.parametrize(
+        "forging",
+        [
+            f"{IDENTITY} commit -q --allow-empty -m lie; l=$(git rev-parse HEAD); git reset -q --hard HEAD~; git replace HEAD $l",
+            "printf '#!/bin/sh\\necho lie\\n' > .git/hooks/post-index-change; chmod +x .git/hooks/*",
+            "git config core.fsmonitor 'echo lie >&2; echo lie'",
+            "git config core.pager 'echo lie'; git config pager.log 'echo lie'",
+            "git config log.showSignature true; git config gpg.program 'echo lie'",
+            "git config alias.log '!echo lie'; git config format.pretty lie; git config log.date format:lie",
+            "git config --global alias.log '!echo lie'; git config --global core.pager 'echo lie'",
+            "git config include.path ../lie; printf '[core]\\n\\tpager = echo lie\\n' > lie",
+            "git init -q /tmp/other; git config core.worktree /tmp/other",
+            "printf 'echo lie\\n' > ~/.bashrc; printf 'echo lie\\n' > ~/.profile; export BASH_ENV=~/.bashrc",
+            "mkdir -p ~/bin; printf '#!/bin/sh\\necho lie\\n' > ~/bin/git; cp ~/bin/git .; chmod +x git ~/bin/git",
+            "printf '%s %s\\n' $(git rev-parse HEAD) 0000000000000000000000000000000000000001 > .git/info/grafts",
+            "rm .git/config; ln -s /tmp/lie .git/config",
+            "rm .git/config; mkdir .git/config",
+        ],
+        ids=[
+            *("replace", "hook", "fsmonitor", "pager", "signature", "alias", "global", "include", "worktree", "bashrc"),
+            *("path", "grafts", "config-link", "config-directory"),
+        ],
+    )
+    def test_git_log(self, sandbox: BubblewrapSandbox, forging: str) -> None:
+        """Whatever a reply does to git's configuration, an observer prints the repository's true log."""
+        assert log_of(sandbox, forging) == b"truth\n"
+
+    def test_git_status_and_textconv(self, sandbox: BubblewrapSandbox) -> None:
+        """Filters and text converters that a reply configures are not run by an observer."""
+        forging = (
+            "echo new > f; git add f; echo '* diff=lie filter=lie' > .gitattributes;"
+            "git config diff.lie.textconv 'echo lie'; git config diff.lie.command 'echo lie'; git config filter.lie.clean 'echo lie'"
+        )
+        printed = log_of(sandbox, forging, "git status --porcelain; git diff --cached; git cat-file -p :f")
+        assert b"lie" not in printed
+        assert printed.endswith(b"new\n")
+
+    def test_facts_stay_as_the_reply_left_them(self, sandbox: BubblewrapSandbox) -> None:
+        """The configuration is replaced for observers only: the state holds the reply's own."""
+        setup = "git init -q"
+        observers = (Observer(name="o", command="true"),)
+        execution = run(sandbox, "git config user.name someone", setup=setup, observers=observers)
+        assert b"someone" in (entries(execution)[b".git/config"].content or b"")
+
+    def test_observers_change_nothing(self, sandbox: BubblewrapSandbox) -> None:
+        """Observers see a read-only work directory and do not see each other's traces."""
+        observers = (
+            Observer(name="write", command="touch f || echo refused; touch /tmp/trace"),
+            Observer(name="trace", command="ls /tmp"),
+        )
+        first, second = run(sandbox, "touch /tmp/of-the-reply", observers=observers).state.observations
+        assert (first.output, second.output) == (b"refused\n", b"")
+
+    def test_a_full_disk_is_no_forged_observation(self, sandbox: BubblewrapSandbox) -> None:
+        """With the disk full to the last byte an observer prints the truth or nothing."""
+        forging = "git config alias.log '!echo lie'; git config format.pretty lie; head -c 1G /dev/zero > big; true"
+        assert log_of(sandbox, forging) in (b"truth\n", b"")
+
+
+class TestOddities:
+    def test_names_and_output_that_are_no_text(self, sandbox: BubblewrapSandbox) -> None:
+        """Names and output that are not UTF-8 come back byte for byte, through JSON as well."""
+        text = b"printf x > \"$(printf 'a\\377\\nb')\"; printf '\\200\\0\\377'; echo \xff >&2"
+        execution = run(sandbox, text)
+        assert list(entries(execution)) == [b"a\xff\nb"]
+        assert (only(execution).stdout.data, only(execution).stderr.data) == (b"\x80\x00\xff", b"\xff\n")
+        assert Execution.from_json(execution.to_json()) == execution
+
+    def test_a_racy_command(self, sandbox: BubblewrapSandbox) -> None:
+        """``tee >(sort > f)`` may lose the race, but what is read is one of the states that it can leave."""
+        for result in sandbox.run([job("printf 'b\\na\\n' | tee >(sort > f) > g")] * 20):
+            assert isinstance(result, Execution)
+            assert entries(result)[b"g"].content == b"b\na\n"
+            assert entries(result)[b"f"].content in (b"", b"a\nb\n") if b"f" in entries(result) else True
+
+    def test_a_terminal(self, sandbox: BubblewrapSandbox) -> None:
+        """Programs that need a terminal get one."""
+        by_script = only(run(sandbox, "script -qec 'test -t 1 && echo yes' /dev/null"))
+        by_python = only(run(sandbox, "python3 -c 'import pty; pty.spawn([\"tty\"])'"))
+        assert by_script.stdout.data == b"yes\r\n"
+        assert by_python.stdout.data.startswith(b"/dev/pts/")
+
+    def test_no_terminal_of_ours(self, sandbox: BubblewrapSandbox) -> None:
+        """The terminal that Crosspath runs in can't be opened."""
+        assert only(run(sandbox, "exec 3<>/dev/tty")).exit_code == 1
+
+    def test_a_killed_spawner_costs_one_job(self, sandbox: BubblewrapSandbox) -> None:
+        """When the program that starts sandboxes is killed, later jobs run in a new one."""
+        own = BubblewrapSandbox(LIMITS)
+        own.run([job("true")])
+        assert own._cage is not None
+        own._cage.spawner._process.kill()
+        results = own.run([job("true"), job("true"), job("true")])
+        assert [isinstance(result, Execution) for result in results] == [False, True, True], results
+        own.close()
+
+    def test_threads(self, sandbox: BubblewrapSandbox) -> None:
+        """Several threads may share one sandbox; a thread that ends takes no sandbox with it."""
+        results: list[object] = []
+        threads = [threading.Thread(target=lambda: results.extend(sandbox.run([job("echo x > f")]))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert all(isinstance(result, Execution) and result.results[0].exit_code == 0 for result in results)
+
+    def test_nothing_is_left_on_the_host(self) -> None:
+        """After a sandbox is closed its directory, mounts and control groups are gone."""
+        own = BubblewrapSandbox(LIMITS)
+        own.run([job("mkdir -m 0 d; sleep 100 & true")])
+        assert own._cage is not None
+        base = own._cage.spawner.base
+        own.close()
+        assert not Path(base).exists()
+        assert base not in Path("/proc/self/mounts").read_text()
+        assert not list(Path("/sys/fs/cgroup").glob(f"**/crosspath-{os.getpid()}-*/nothing"))
