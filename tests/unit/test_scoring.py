@@ -1,6 +1,7 @@
 """Scores: what the state is, what the path told, and the one cause."""
 
 import json
+import time
 
 import pytest
 
@@ -227,3 +228,14 @@ def test_wrong_state_without_any_sign_has_a_cause() -> None:
     """There is no wrong replay without a cause."""
     assert cause_of(Signs(state_ok=False, reported_ok=True)) == "wrong_state"
     assert cause_of(Signs(state_ok=True, reported_ok=False)) == "runtime_error"
+
+
+@pytest.mark.parametrize(
+    "piece", [b"/", b"a:", b": ", b"a: 1: ", b"bash: line 1: ", b"/sh: 1: ", b"\n", b"x.zsh", b"a: line 1: \n"]
+)
+def test_hostile_output_is_searched_in_linear_time(piece: bytes) -> None:
+    """64 KiB that look like the start of a shell's message on every byte cost next to nothing."""
+    flood = piece * (65_536 // len(piece))
+    start = time.process_time()
+    assert scored(TASK, replay(TASK, NOTHING, result(1, flood, flood))).cause == "tool_error"
+    assert time.process_time() - start < 2

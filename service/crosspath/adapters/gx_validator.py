@@ -26,7 +26,7 @@ with warnings.catch_warnings():
     import pandas as pd
     from great_expectations.core.batch_definition import BatchDefinition
     from great_expectations.data_context.types.base import ProgressBarsConfig
-    from great_expectations.exceptions import ExpectationNotFoundError
+    from great_expectations.exceptions.exceptions import ExpectationNotFoundError
     from great_expectations.expectations.expectation import ColumnMapExpectation, ColumnPairMapExpectation
     from great_expectations.expectations.registry import get_expectation_impl
 
@@ -96,11 +96,15 @@ def _failed(
     suite = gx.ExpectationSuite(name=table, expectations=[_expectation(each) for each in expectations])
     batch = _batches()[table].get_batch({"dataframe": frame})
     results = batch.validate(suite, result_format=cast(Any, _RESULT_FORMAT)).results
-    by_position = {cast(int, result.expectation_config.meta["position"]): result for result in results}
+    by_position = {_position(result): result for result in results}
     if len(results) != len(expectations) or set(by_position) != {each.position for each in expectations}:
         raise ValidatorError(f"{table}: {len(expectations)} expectations were sent, {len(results)} came back")
     for each in expectations:
         yield each, _rows(by_position[each.position], each, frame)
+
+
+def _position(result: Any) -> int:
+    return cast(int, result.expectation_config.meta["position"])
 
 
 def _expectation(each: Expectation) -> Any:

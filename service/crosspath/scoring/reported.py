@@ -11,17 +11,18 @@ from typing import Any, cast
 
 from crosspath.types import ExecResult, Execution, Replay, Task
 
+# Every repetition is bounded: output is hostile, and matching must stay linear in it.
 _MESSAGE = re.compile(
     r"""^(?:
       # bash: "bash: -c: line 1: syntax error near ...", "s.sh: line 6: unexpected EOF while looking for ..."
       [^\n]{0,200}?:\ (?:-c:\ |eval:\ )?line\ \d+:\ (?:syntax\ error|unexpected\ (?:EOF|end\ of\ file)|unexpected\ argument)[^\n]*
       # dash and busybox: "sh: 1: Syntax error: Unterminated quoted string", "sh: syntax error: unexpected ..."
-    | (?:\S*/)?(?:da|a|ba|k)?sh:\ (?:\d+:\ )?(?:eval:\ |\S+:\ \d+:\ )?[Ss]yntax\ error[^\n]*
-    | \S+:\ \d+:\ (?:eval:\ |\S+:\ \d+:\ )?Syntax\ error:[^\n]*
+    | (?:\S{0,200}/)?(?:da|a|ba|k)?sh:\ (?:\d+:\ )?(?:eval:\ |\S{1,200}:\ \d+:\ )?[Ss]yntax\ error[^\n]*
+    | \S{1,200}:\ \d+:\ (?:eval:\ |\S{1,200}:\ \d+:\ )?Syntax\ error:[^\n]*
       # zsh: "zsh:1: unmatched '", "zsh:1: parse error near ..."
-    | (?:\S*/)?(?:zsh|\(eval\)|\S+\.zsh):(?:\d+:)?\ ?(?:unmatched\ |parse\ error)[^\n]*
+    | (?:(?:\S{0,200}/)?zsh|\(eval\)|\S{1,200}\.zsh):(?:\d+:)?\ ?(?:unmatched\ |parse\ error)[^\n]*
       # bash, dash: "bash: line 1: ${a b}: bad substitution"
-    | \S+:\ (?:line\ )?\d+:\ (?:[^\n]{0,200}:\ )?[Bb]ad\ substitution
+    | \S{1,200}:\ (?:line\ )?\d+:\ (?:[^\n]{0,200}:\ )?[Bb]ad\ substitution
     )$""",
     re.MULTILINE | re.VERBOSE,
 )

@@ -58,7 +58,7 @@ def _signs(replay: Replay, task: Task, failed: tuple[CheckResult, ...]) -> Signs
         problem=problem,
         limits=_limits(replay),
         timed_out=any(timed_out(result) for result in execution.results),
-        syntax_message=syntax_message(execution, told_failure=not ok),
+        syntax_message="" if state_ok and ok else syntax_message(execution, told_failure=not ok),
         exits=failed_exits(execution, task, all_actions=not state_ok),
         failed=failed,
     )
