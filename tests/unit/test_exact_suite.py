@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from crosspath.catalogue import suite_text
 from crosspath.scoring import build_tables
+from crosspath.scoring.mutations import mutations
 from crosspath.testing.validator import FakeValidator
 from crosspath.types import CheckResult, FinalState, Replay, StateEntry, Task
 from scoring_builders import file, replay, result, rich_task, right_state, task, wanted
@@ -86,6 +87,27 @@ def test_mutation_is_rejected(mutate: Mutation) -> None:
     """One change of the right final state fails exactly one expectation about one path."""
     checks = failed(rich_task(), replay(rich_task(), mutate(right_state(rich_task()))))
     assert len(checks) == 1
+
+
+@pytest.mark.parametrize(("name", "mutant"), mutations(rich_task(), replay(rich_task())), ids=lambda part: str(part)[:60])
+def test_product_mutation_is_rejected(name: str, mutant: Replay) -> None:
+    """What `crosspath tasks check` tries is rejected, too."""
+    assert failed(rich_task(), mutant), name
+
+
+def test_product_mutations_cover_every_kind_of_thing() -> None:
+    """Files, modes, links, directories, surplus, observers and exit status each have mutations, under unique names."""
+    names = [name for name, _ in mutations(rich_task(), replay(rich_task()))]
+    assert len(names) == len(set(names))
+    for part in ("byte", "executable bit", "target", "missing directory", "extra file", "observation", "exit status", "renamed"):
+        assert any(part in name for name in names), part
+
+
+def test_product_mutations_leave_out_what_does_not_count() -> None:
+    """A content that the comparison overlooks, an ignored path and an exit that plays no part give no mutation."""
+    of = task(wanted(b"a", b"x\n", compare="text"), wanted(b"b"), ignore=("b", "surplus*", ".surplus"))
+    names = [name for name, _ in mutations(of, replay(of))]
+    assert not [name for name in names if "newline" in name or "'b'" in name or "extra" in name or "exit" in name]
 
 
 def test_other_exit_is_rejected() -> None:

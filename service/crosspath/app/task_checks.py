@@ -2,7 +2,8 @@
 
 * the right command passes raw, and encoded through every path that can be survived;
 * the tempting command passes on tier 0 and fails on the hostile tiers, raw;
-* every mutation of the right final state is rejected by the validator, and the right state itself accepted.
+* every mutation of the right final state is rejected by the validator, and the right state itself accepted;
+* replies that try to forge what observers print are found out.
 """
 
 import json
@@ -13,15 +14,15 @@ from typing import Any
 
 from crosspath import catalogue
 from crosspath.app import adapters
+from crosspath.app.forgeries import forgeries
 from crosspath.errors import ConfigError
-from crosspath.pipeline.workers import execute
-from crosspath.scoring import build_tables, score
+from crosspath.scoring import build_tables, scorable, score
 from crosspath.scoring.mutations import mutations
 from crosspath.spec import Spec
 from crosspath.tasks import require_unique
 from crosspath.transports import Path as Route
 from crosspath.transports import assemble, preset, preset_names
-from crosspath.types import Execution, Replay, ReplayJob, ReplayKey, Reply, Task, Text, TrialKey
+from crosspath.types import Delivery, Execution, Fault, Replay, ReplayJob, ReplayKey, Reply, Task, Text, TrialKey
 
 
 @dataclass(frozen=True)
@@ -102,47 +103,60 @@ def _trials(task: Task) -> Iterator[_Trial]:
                 yield _Trial(task, f"right command, encoded for {name}", task.oracle, route, True, True)
     if task.naive is not None and task.tier is not None:
         yield _Trial(task, "tempting command, raw", task.naive, raw, False, task.tier == 0)
+    for trick, command in forgeries(task):
+        yield _Trial(task, f"forgery found out: {trick}", command, raw, False, False)
 
 
 def _executed(trials: Sequence[_Trial]) -> list[Replay]:
-    """Replays of all trials, a task's together."""
-    sandbox = adapters.make_sandbox(Spec())
-    found: list[Replay] = []
-    for number, trial in enumerate(trials):
-        key = ReplayKey(
-            trial=TrialKey(generation="check", task=trial.task.id, index=number), path=trial.route.digest, encoded=trial.encoded
+    """Replays of all trials, in order, by one sandbox."""
+    prepared = [_prepared(number, trial) for number, trial in enumerate(trials)]
+    jobs = [
+        ReplayJob(key=key, task=trial.task, commands=tuple(action.command for action in delivery.actions))
+        for trial, (key, delivery) in zip(trials, prepared, strict=True)
+    ]
+    results = adapters.make_sandbox(Spec()).run(jobs)
+    return [
+        Replay(
+            key=key,
+            transport=trial.route.name,
+            delivery=delivery,
+            execution=result if isinstance(result, Execution) else None,
+            fault=result if isinstance(result, Fault) else None,
         )
-        delivery = trial.route.deliver(Reply(text=trial.command), encoded=trial.encoded)
-        job = ReplayJob(key=key, task=trial.task, commands=tuple(action.command for action in delivery.actions))
-        (result,) = execute(sandbox, [job])
-        execution, fault = (result, None) if isinstance(result, Execution) else (None, result)
-        found.append(Replay(key=key, transport=trial.route.name, delivery=delivery, execution=execution, fault=fault))
-    return found
+        for trial, (key, delivery), result in zip(trials, prepared, results, strict=True)
+    ]
+
+
+def _prepared(number: int, trial: _Trial) -> tuple[ReplayKey, Delivery]:
+    key = TrialKey(generation="check", task=trial.task.id, index=number)
+    delivery = trial.route.deliver(Reply(text=trial.command), encoded=trial.encoded)
+    return ReplayKey(trial=key, path=trial.route.digest, encoded=trial.encoded), delivery
 
 
 def _judged(suite: Text, tasks: Mapping[str, Task], replays: Sequence[Replay]) -> list[bool | None]:
     """Passed, per replay; None where it could not be observed."""
-    executed = [replay for replay in replays if replay.execution]
-    if not executed:
-        return [None] * len(replays)
-    checks = adapters.make_validator().validate(suite, build_tables(tasks, executed))
-    scores = {replay.key: score(replay, tasks[replay.key.trial.task], checks[row]).passed for row, replay in enumerate(executed)}
+    executed = [replay for replay in replays if scorable(replay)]
+    scores = dict(zip((replay.key for replay in executed), _judged_in_order(suite, tasks, executed), strict=True))
     return [scores.get(replay.key) for replay in replays]
 
 
 def _finding(trial: _Trial, replay: Replay, passed: bool | None) -> Finding:
     if passed is None:
-        return Finding(trial.task.id, trial.proof, False, f"could not be run: {replay.fault.message if replay.fault else ''}")
+        return Finding(trial.task.id, trial.proof, False, f"could not be run: {_why_not(replay)}")
     wanted = "pass" if trial.must_pass else "fail"
     detail = "" if passed == trial.must_pass else f"must {wanted} on tier {trial.task.tier} and does not: {trial.command!r}"
     return Finding(trial.task.id, trial.proof, passed == trial.must_pass, detail)
 
 
+def _why_not(replay: Replay) -> str:
+    if replay.fault:
+        return replay.fault.message
+    return (replay.execution.setup_failed if replay.execution else None) or replay.delivery.reason
+
+
 def _mutants(suite: Text, rights: Iterable[tuple[Task, Replay]]) -> Iterator[Finding]:
     """One finding per mutation of a right final state: it holds if the validator rejects it."""
     mutants = [(task, name, mutant) for task, replay in rights for name, mutant in mutations(task, replay)]
-    if not mutants:
-        return
     tasks = {task.id: task for task, _, _ in mutants}
     verdicts = _judged_in_order(suite, tasks, [mutant for _, _, mutant in mutants])
     for (task, name, _), passed in zip(mutants, verdicts, strict=True):
@@ -150,7 +164,9 @@ def _mutants(suite: Text, rights: Iterable[tuple[Task, Replay]]) -> Iterator[Fin
 
 
 def _judged_in_order(suite: Text, tasks: Mapping[str, Task], replays: Sequence[Replay]) -> list[bool]:
-    """Mutants of one replay share its key, so they are told apart by position."""
+    """Passed, by position: mutants of one replay share its key."""
+    if not replays:
+        return []
     checks = adapters.make_validator().validate(suite, build_tables(tasks, replays))
     return [score(replay, tasks[replay.key.trial.task], checks[row]).passed for row, replay in enumerate(replays)]
 

@@ -1,0 +1,68 @@
+"""Replies that do the wrong thing and try to make the observers say otherwise: each of them must be found out.
+
+They hold for any task whose observers are compared. The fake programs answer what the task expects; the git forgeries build
+the right commit first and then point git at it, so that only the protection of the observers can tell the difference.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator
+
+from crosspath.types import Observer, Task
+
+
+def forgeries(task: Task) -> Iterator[tuple[str, str]]:
+    """Name of the trick, and the raw command that plays it."""
+    compared = [observer for observer in task.observers if observer.expected is not None]
+    if not compared:
+        return
+    programs = sorted({name for observer in compared for name in _programs(observer)})
+    yield "fake programs and start-up files", _fake_programs(compared[0], programs) + _wrong(task)
+    if "git" in programs and task.oracle is not None:
+        yield "git replace", _git_replace(task.oracle)
+        yield "git configuration and hooks", _git_configuration(compared[0]) + _wrong(task)
+
+
+def _wrong(task: Task) -> str:
+    """The tempting command where it must fail, else nothing at all."""
+    return task.naive if task.naive is not None and task.tier else "true"
+
+
+def _programs(observer: Observer) -> list[str]:
+    """Names of the programs at the start of each part of a pipeline."""
+    return re.findall(r"(?:^|[|;&]\s*)([A-Za-z][\w.-]*)", observer.command)
+
+
+def _answer(observer: Observer) -> str:
+    """A program that prints what the observer should see."""
+    octal = "".join(f"\\{byte:03o}" for byte in observer.expected or b"")
+    return "#!/bin/sh\nprintf '" + octal + "'\n"
+
+
+def _fake_programs(observer: Observer, programs: list[str]) -> str:
+    lines = ['mkdir -p "$HOME/bin" /tmp/bin', f"printf %s {shlex.quote(_answer(observer))} > /tmp/fake", "chmod +x /tmp/fake"]
+    for name in programs:
+        lines.append(f'cp /tmp/fake "$HOME/bin/{name}"; cp /tmp/fake /tmp/bin/{name}')
+    for file in (".bashrc", ".bash_profile", ".profile", ".bash_env"):
+        lines.append(f"""printf 'PATH=$HOME/bin:/tmp/bin:$PATH\\n' > "$HOME/{file}" """.rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def _git_replace(oracle: str) -> str:
+    return "\n".join(
+        (
+            oracle,
+            "right=$(git rev-parse HEAD) && git reset -q --soft HEAD^ && git commit -q -m forged",
+            'git replace HEAD "$right"; mkdir -p .git/info; echo "$(git rev-parse HEAD)" > .git/info/grafts',
+        )
+    )
+
+
+def _git_configuration(observer: Observer) -> str:
+    keys = ("core.pager", "core.fsmonitor", "diff.external", "gpg.program", "pager.log", "pager.cat-file", "filter.f.smudge")
+    lines = [f"printf %s {shlex.quote(_answer(observer))} > .git/fake", "chmod +x .git/fake"]
+    lines += [f'git config {key} "$PWD/.git/fake"' for key in keys]
+    lines += ["git config core.hooksPath .git/hooks", "git config status.showUntrackedFiles no", "mkdir -p .git/hooks"]
+    lines += [f"cp .git/fake .git/hooks/{hook}" for hook in ("post-index-change", "fsmonitor-watchman", "reference-transaction")]
+    lines += ['git config --global alias.log "!.git/fake"', 'git config --global core.pager "$PWD/.git/fake"']
+    return "\n".join(lines) + "\n"
