@@ -99,7 +99,7 @@ def _scored(task: Task, replay: Replay) -> Score:
     return score(replay, task, checks[0])
 
 
-@pytest.mark.parametrize("task", TASKS.values(), ids=list(TASKS))
+@pytest.mark.parametrize("task", list(TASKS.values()), ids=list(TASKS))
 def test_faulty_path_is_scored_as_reported(task: Task, tmp_path: Path) -> None:
     """A documented faulty path gives the documented state_ok, reported_ok and cause."""
     meta: dict[str, Any] = task.meta
@@ -110,7 +110,7 @@ def test_faulty_path_is_scored_as_reported(task: Task, tmp_path: Path) -> None:
     assert result.reason
 
 
-@pytest.mark.parametrize("task", TASKS.values(), ids=list(TASKS))
+@pytest.mark.parametrize("task", list(TASKS.values()), ids=list(TASKS))
 def test_right_command_passes_raw(task: Task, tmp_path: Path) -> None:
     """The same right command under plain bash passes, with nothing to say about it."""
     result = _scored(task, _run(task, task.oracle or "", tmp_path))

@@ -82,7 +82,7 @@ def test_right_state_is_accepted() -> None:
     assert failed(rich_task(), replay(rich_task())) == ()
 
 
-@pytest.mark.parametrize("mutate", MUTATIONS.values(), ids=list(MUTATIONS))
+@pytest.mark.parametrize("mutate", list(MUTATIONS.values()), ids=list(MUTATIONS))
 def test_mutation_is_rejected(mutate: Mutation) -> None:
     """One change of the right final state fails exactly one expectation about one path."""
     checks = failed(rich_task(), replay(rich_task(), mutate(right_state(rich_task()))))

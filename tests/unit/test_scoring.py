@@ -82,7 +82,7 @@ CAUSES: dict[str, tuple[str, ExecResult]] = {
 }
 
 
-@pytest.mark.parametrize(("cause", "executed"), CAUSES.values(), ids=list(CAUSES))
+@pytest.mark.parametrize(("cause", "executed"), list(CAUSES.values()), ids=list(CAUSES))
 def test_cause_of_a_wrong_state(cause: str, executed: ExecResult) -> None:
     """What the facts prove about a wrong state is its cause, and the reason is a sentence."""
     got = scored(LENIENT, replay(LENIENT, NOTHING, executed))

@@ -117,7 +117,7 @@ REFUSED: dict[str, tuple[Text, str]] = {
 }
 
 
-@pytest.mark.parametrize(("suite", "message"), REFUSED.values(), ids=list(REFUSED))
+@pytest.mark.parametrize(("suite", "message"), list(REFUSED.values()), ids=list(REFUSED))
 def test_unacceptable_suite_is_refused(suite: Text, message: str) -> None:
     """One line names the file, the position, the value and what would be right."""
     with pytest.raises(ConfigError, match=message) as caught:
