@@ -89,7 +89,7 @@ def test_mutation_is_rejected(mutate: Mutation) -> None:
     assert len(checks) == 1
 
 
-@pytest.mark.parametrize(("name", "mutant"), mutations(rich_task(), replay(rich_task())), ids=lambda part: str(part)[:60])
+@pytest.mark.parametrize(("name", "mutant"), list(mutations(rich_task(), replay(rich_task()))), ids=lambda part: str(part)[:60])
 def test_product_mutation_is_rejected(name: str, mutant: Replay) -> None:
     """What `crosspath tasks check` tries is rejected, too."""
     assert failed(rich_task(), mutant), name
