@@ -6,7 +6,7 @@ completes or replaces what an interrupted attempt left, and never adds a second 
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +51,7 @@ BUNDLE = "bundle"
 PARENT_TAG = "mlflow.parentRunId"
 OWN_TAG = "crosspath.own_parent"
 """Set on parent runs that this adapter made, and not on those that ``mlflow run`` opened."""
+ROWS_IN_A_CALL = 50
 PROBE = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0", "MLFLOW_HTTP_REQUEST_TIMEOUT": "6"}
 """The first answer of a server is waited for six seconds, once."""
 
@@ -155,7 +156,7 @@ class _Logging:
         self._tracker = tracker
         self._content = content
         self._bundle = bundle
-        self._token = index_digest(bundle)
+        self._token = _token(bundle)
 
     def run(self, facts: Facts, parent_run: str | None) -> MlflowRef:
         experiment = self._experiment_of(parent_run)
@@ -163,7 +164,7 @@ class _Logging:
         done = next((run for run in earlier if self._is_complete(run, parent_run)), None)
         for run in earlier:
             if run is not done:
-                self._clear(experiment, run, keep=parent_run)
+                self._clear(run, keep=parent_run)
         parent = done.info.run_id if done else self._log_all(experiment, facts, parent_run)
         matched = self._nested(experiment, parent, "matched")
         pair = [run.info.run_id for run in matched[:2]]
@@ -175,8 +176,11 @@ class _Logging:
         return self._client.get_run(parent_run).info.experiment_id
 
     def _parents(self, experiment: str, evaluation: str) -> list[Run]:
+        """Parent runs of this evaluation, here and in the spec's experiment (a given parent may be in another one)."""
         wanted = f"tags.`{EVALUATION_TAG}` = '{evaluation}' and tags.`crosspath.role` = 'evaluation'"
-        return list(self._client.search_runs([experiment], wanted, ViewType.ACTIVE_ONLY, max_results=50))
+        usual = self._client.get_experiment_by_name(self._content.experiment)
+        places = {experiment} | ({usual.experiment_id} if usual else set())
+        return list(self._client.search_runs(sorted(places), wanted, ViewType.ACTIVE_ONLY, max_results=50))
 
     def _nested(self, experiment: str, parent: str, role: str | None = None) -> list[Run]:
         wanted = f"tags.`{PARENT_TAG}` = '{parent}'" + (f" and tags.`crosspath.role` = '{role}'" if role else "")
@@ -190,8 +194,9 @@ class _Logging:
             return False
         return len(self._nested(run.info.experiment_id, run.info.run_id)) == len(self._content.nested)
 
-    def _clear(self, experiment: str, parent: Run, keep: str | None) -> None:
+    def _clear(self, parent: Run, keep: str | None) -> None:
         """Take away what an earlier, interrupted or outdated attempt left; another one's parent run only loses our tags."""
+        experiment = parent.info.experiment_id
         for run in self._nested(experiment, parent.info.run_id):
             for batch in chunks(_trace_ids(self._tracing, experiment, run.info.run_id)):
                 self._tracing.delete_traces(experiment, trace_ids=list(batch))
@@ -207,11 +212,12 @@ class _Logging:
         parent = parent_run or self._create(experiment, self._content.parent, started, {OWN_TAG: "true"})
         self._log_content(parent, self._adopted(parent) if parent_run else self._content.parent)
         prompts = self._register_contracts(experiment)
-        for number, run in enumerate(self._content.nested):
-            # A millisecond apart, so that any list by time has them in the order of the spec.
-            child = self._create(
-                experiment, run, started + number / 1000, {PARENT_TAG: parent} | prompt_tags(run.prompts, prompts)
-            )
+        for key, value in prompt_tags(self._content.parent.prompts, prompts).items():
+            self._client.set_tag(parent, key, value)
+        for number, run in enumerate(reversed(self._content.nested)):
+            # A millisecond apart, the first one last: MLflow lists the newest first, and so in the order of the spec.
+            links = {PARENT_TAG: parent} | prompt_tags(run.prompts, prompts)
+            child = self._create(experiment, run, started + number / 1000, links)
             self._log_content(child, run)
             self._log_rows(experiment, child, run)
             self._finish(child, ended)
@@ -253,8 +259,8 @@ class _Logging:
         _require_kept(self._client.get_run(run_id), run)
 
     def _log_rows(self, experiment: str, run_id: str, run: RunContent) -> None:
-        for row in run.rows:
-            _write_row(self._tracing, experiment, run_id, row)
+        for batch in chunks(run.rows, ROWS_IN_A_CALL):
+            _write_rows(self._tracing, experiment, run_id, batch)
         found = len(_trace_ids(self._tracing, experiment, run_id))
         if found != len(run.rows):
             raise TrackerError(f"run {run.name!r}: {len(run.rows)} rows were logged, MLflow kept {found}")
@@ -294,24 +300,29 @@ def _show_in_experiment(client: MlflowClient, prompt: str, experiment: str) -> N
         client.set_prompt_tag(prompt, "_mlflow_experiment_ids", f",{','.join([*known, experiment])},")
 
 
-def _write_row(tracing: TracingClient, experiment: str, run_id: str, row: Row) -> None:
-    """One trace with one span and its assessments, in one call each; the trace names its run."""
-    span = Span.from_dict(span_record(row))
-    info = TraceInfo(
+def _write_rows(tracing: TracingClient, experiment: str, run_id: str, rows: Sequence[Row]) -> None:
+    """A trace with one span and its assessments for each row; the spans of all of them travel in one call."""
+    spans = [Span.from_dict(span_record(row)) for row in rows]
+    for row, span in zip(rows, spans, strict=True):
+        tracing.start_trace(_trace_info(experiment, run_id, row, span))
+    tracing.log_spans(experiment, spans)
+
+
+def _trace_info(experiment: str, run_id: str, row: Row, span: Span) -> TraceInfo:
+    """What the list of rows shows; ``mlflow.sourceRun`` ties the trace to its run."""
+    return TraceInfo(
         trace_id=span.trace_id,
         trace_location=TraceLocation.from_experiment_id(experiment),
-        request_time=int(row.started_s * 1000),
+        request_time=round(row.started_s * 1000),
         state=TraceState.ERROR if row.fault else TraceState.OK,
         request_preview=row.request_text,
         response_preview=row.response_text,
         client_request_id=row.name,
-        execution_duration=int(row.duration_s * 1000),
+        execution_duration=round(row.duration_s * 1000),
         trace_metadata={"mlflow.sourceRun": run_id},
         tags={"mlflow.traceName": row.name, **row.tags},
         assessments=_assessments(row, run_id),
     )
-    tracing.start_trace(info)
-    tracing.log_spans(experiment, [span])
 
 
 def _assessments(row: Row, run_id: str) -> list[Assessment]:
@@ -356,6 +367,14 @@ def _require_kept(found: Run, run: RunContent) -> None:
         wrong = [key for key, value in wanted.items() if kept.get(key) != value]
         if wrong:
             raise TrackerError(f"run {run.name!r}: MLflow did not keep {kind} {wrong[0]!r} as it was logged")
+
+
+def _token(bundle: Path) -> str:
+    """Identity of what is to be logged, from the index of its bundle."""
+    try:
+        return index_digest(bundle)
+    except StoreError as error:
+        raise TrackerError(f"nothing to log: {error}") from error
 
 
 def _require_readable(bundle: Path, run_id: str) -> None:

@@ -6,18 +6,15 @@ from pathlib import Path
 from urllib.parse import unquote, urlencode, urlsplit
 
 UI_HOST, UI_PORT = "127.0.0.1", 5000
-QUIET_ENVIRONMENT: Mapping[str, str] = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
-"""Environment of every process that imports MLflow: nothing but the tracking server is contacted."""
-
-
-UI_ENVIRONMENT: Mapping[str, str] = {
-    **QUIET_ENVIRONMENT,
+QUIET_ENVIRONMENT: Mapping[str, str] = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "DO_NOT_TRACK": "true",
     # MLflow's server imports litellm, which otherwise fetches its price map from the network.
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-    # No background workers: Crosspath gives the server nothing to do, and they take seven processes.
+    # No background workers of the server: Crosspath gives them nothing to do, and they are seven processes.
     "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
 }
-"""Environment of the program that ``ui_command`` starts."""
+"""Environment of every process that imports MLflow: nothing but the tracking server is contacted."""
 
 
 def embedded_uri(directory: Path) -> str:
@@ -42,7 +39,7 @@ def is_server(tracking_uri: str) -> bool:
 
 
 def ui_command(tracking_uri: str, port: int = UI_PORT) -> list[str]:
-    """Arguments of the program that serves MLflow's UI on this machine only. Run it with ``UI_ENVIRONMENT``.
+    """Arguments of the program that serves MLflow's UI on this machine only. Run it with ``QUIET_ENVIRONMENT``.
 
     Raises:
         ValueError: the URI is a server's; open it in a browser.

@@ -1,0 +1,106 @@
+"""A tracker in memory: for tests and for looking at what would be logged."""
+
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from crosspath.errors import StoreError, TrackerError
+from crosspath.store.bundle import index_digest, read_bundle
+from crosspath.types import Facts, Judgement
+
+
+@dataclass(frozen=True)
+class MemoryRef:
+    """Where an evaluation landed."""
+
+    run_id: str
+    url: str
+
+
+@dataclass
+class MemoryRun:
+    """One run: the parent, or a candidate's."""
+
+    run_id: str
+    name: str
+    parent: str | None = None
+    evaluation: str | None = None
+    bundle: Path | None = None
+    content: str | None = None
+    """Digest of the bundle that was logged."""
+
+
+@dataclass
+class MemoryTracker:
+    """Keeps runs in ``runs`` and copies of the bundles below ``directory``. ``reachable=False``: a server that is down."""
+
+    directory: Path
+    reachable: bool = True
+    runs: dict[str, MemoryRun] = field(default_factory=dict[str, MemoryRun])
+
+    def open_run(self, name: str) -> str:
+        """A run that somebody else opened, as ``mlflow run`` does; its id."""
+        return self._add(MemoryRun(f"memory-{len(self.runs) + 1}", name)).run_id
+
+    def log(self, facts: Facts, judgement: Judgement, bundle: Path, parent_run: str | None = None) -> MemoryRef:
+        """Log one evaluation; the same one again changes nothing.
+
+        Raises:
+            TrackerError: ``reachable`` is False, there is no such parent run or no bundle.
+        """
+        content = self._content(bundle)
+        earlier = [run for run in self.runs.values() if run.evaluation == facts.head.id and run.parent is None]
+        same = next((run for run in earlier if run.content == content and parent_run in (None, run.run_id)), None)
+        if same:
+            return self._ref(same.run_id)
+        if parent_run is not None and parent_run not in self.runs:
+            raise TrackerError(f"no run {parent_run} at memory:")
+        for run in earlier:
+            self._drop(run.run_id)
+        parent = self._add(MemoryRun(parent_run or f"memory-{len(self.runs) + 1}", facts.head.name, evaluation=facts.head.id))
+        parent.content = content
+        parent.bundle = self.directory / parent.run_id / "bundle"
+        shutil.copytree(bundle, parent.bundle, dirs_exist_ok=True)
+        for one in judgement.decompositions:
+            self._add(MemoryRun(f"{parent.run_id}/{one.candidate}", one.candidate, parent.run_id, facts.head.id))
+        return self._ref(parent.run_id)
+
+    def fetch(self, run_id: str, into: Path) -> Path:
+        """Copy the bundle of the evaluation that a run belongs to.
+
+        Raises:
+            TrackerError: no such run, it holds no evaluation, or the bundle is damaged.
+        """
+        self._require_reachable()
+        run = self.runs.get(run_id)
+        parent = self.runs.get(run.parent) if run and run.parent else run
+        if parent is None or parent.bundle is None:
+            raise TrackerError(f"no evaluation in run {run_id} at memory:")
+        found = Path(shutil.copytree(parent.bundle, into / "bundle", dirs_exist_ok=True))
+        try:
+            read_bundle(found)
+        except StoreError as error:
+            raise TrackerError(f"run {run_id} holds a damaged evaluation: {error}") from error
+        return found
+
+    def _content(self, bundle: Path) -> str:
+        self._require_reachable()
+        try:
+            return index_digest(bundle)
+        except StoreError as error:
+            raise TrackerError(f"nothing to log: {error}") from error
+
+    def _require_reachable(self) -> None:
+        if not self.reachable:
+            raise TrackerError("MLflow at memory: can't be used (it was made unreachable)")
+
+    def _add(self, run: MemoryRun) -> MemoryRun:
+        self.runs[run.run_id] = run
+        return run
+
+    def _drop(self, parent: str) -> None:
+        for run_id in [run.run_id for run in self.runs.values() if parent in (run.run_id, run.parent)]:
+            del self.runs[run_id]
+
+    def _ref(self, run_id: str) -> MemoryRef:
+        return MemoryRef(run_id, f"memory:/{run_id}")

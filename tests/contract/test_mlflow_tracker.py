@@ -1,0 +1,227 @@
+"""What is particular to MLflow: what a person finds there, and what MLflow would do wrong if it were let."""
+
+import json
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from builders import evaluation, task
+from crosspath.adapters.mlflow_tracker import MlflowClient, MlflowRef, MlflowTracker, TracingClient
+from crosspath.adapters.mlflow_ui import embedded_uri
+from crosspath.errors import TrackerError
+from crosspath.store.bundle import write_bundle
+from crosspath.types import Facts, Judgement
+
+
+class Store:
+    """A tracker on an embedded store, and what it holds."""
+
+    def __init__(self, directory: Path, **options: int) -> None:
+        self.directory = directory
+        self.uri = embedded_uri(directory)
+        self.tracker = MlflowTracker(self.uri, **options)
+        self.client = MlflowClient(self.uri, self.uri)
+
+    def log(self, facts: Facts, judgement: Judgement, parent: str | None = None) -> MlflowRef:
+        bundle = self.directory / "bundles" / facts.head.id
+        write_bundle(facts, judgement, bundle)
+        return self.tracker.log(facts, judgement, bundle, parent)
+
+    def nested(self, parent: str, role: str = "matched"):
+        wanted = f"tags.`mlflow.parentRunId` = '{parent}' and tags.`crosspath.role` = '{role}'"
+        experiments = [one.experiment_id for one in self.client.search_experiments()]
+        return self.client.search_runs(experiments, wanted, order_by=["attributes.start_time DESC"])
+
+    def traces(self, run_id: str):
+        experiment = self.client.get_run(run_id).info.experiment_id
+        return TracingClient(self.uri).search_traces([experiment], f"metadata.`mlflow.sourceRun` = '{run_id}'")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return Store(tmp_path_factory.mktemp("mlflow"))
+
+
+def test_runs_and_names(store: Store) -> None:
+    """An evaluation is one parent run and two nested runs for each candidate, named in words, in the order of the spec."""
+    reference = store.log(*evaluation("names-1"))
+    parent = store.client.get_run(reference.run_id)
+    assert parent.info.run_name == "quoting · 2025-11-29 07:06"
+    assert parent.info.status == "FINISHED"
+    assert [run.info.run_name for run in store.nested(parent.info.run_id)] == [
+        "oracle · told nested, done nested-shell",
+        "adaptive · told nested, done nested-shell",
+    ]
+    assert {run.info.run_name for run in store.nested(parent.info.run_id, "reference")} == {
+        "oracle · told raw, done raw",
+        "adaptive · told raw, done raw",
+    }
+    assert {run.data.tags["mlflow.runType"] for run in [parent, *store.nested(parent.info.run_id)]} == {"genai_evaluate"}
+
+
+def test_effects_on_the_matched_run(store: Store) -> None:
+    """The matched run carries the effects, and its reference cells as tags; the reference run carries neither."""
+    reference = store.log(*evaluation("effects-1"))
+    adaptive = store.nested(reference.run_id)[1]
+    metrics = adaptive.data.metrics
+    assert metrics["damage_pp"] + metrics["compens_pp"] == pytest.approx(metrics["gap_pp"])
+    assert adaptive.data.tags["cell.RN"] == "told raw, done nested-shell: 1 of 3 passed"
+    assert "damage_pp" not in store.nested(reference.run_id, "reference")[0].data.metrics
+
+
+def test_rows_are_paired_by_request(store: Store) -> None:
+    """Each replay of a shown cell is a trace of its run; the same trial has the same request in every run."""
+    reference = store.log(*evaluation("rows-1"))
+    first, second = (store.traces(run.info.run_id) for run in store.nested(reference.run_id))
+    assert len(first) == len(second) == 3
+    assert {trace.info.request_preview for trace in first} == {trace.info.request_preview for trace in second}
+    values = {one.name: one.value for one in second[0].info.assessments}
+    assert values == {"passed": True, "state_ok": True, "reported_ok": True, "cause": "none"}
+    assert second[0].data.spans[0].outputs["verdict"] == "passed"
+
+
+def test_fault_is_no_verdict(store: Store) -> None:
+    """A trial without a reply is an assessment with an error: neither true nor false."""
+    reference = store.log(*evaluation("fault-1", fault=True))
+    traces = store.traces(store.nested(reference.run_id)[0].info.run_id)
+    faults = [one for trace in traces for one in trace.info.assessments if one.error]
+    assert [one.value for one in faults] == [None]
+    assert "server_error" in str(faults[0].error)
+
+
+def test_rows_are_bounded(tmp_path: Path, store: Store) -> None:
+    """More replays than the cap: the same tasks are shown for every run, and the description says what is missing."""
+    small = MlflowTracker(store.uri, max_traces=8)
+    facts, judgement = evaluation("bounded-1")
+    write_bundle(facts, judgement, tmp_path / "bundle")
+    reference = small.log(facts, judgement, tmp_path / "bundle")
+    shown = [{trace.info.client_request_id for trace in store.traces(run.info.run_id)} for run in store.nested(reference.run_id)]
+    assert shown[0] == shown[1]
+    assert len(shown[0]) == 2
+    assert "Rows: 2 of 3" in store.nested(reference.run_id)[0].data.tags["mlflow.note.content"]
+
+
+def test_interrupted_logging_is_finished(store: Store) -> None:
+    """What an interrupted attempt left is replaced: no second parent, no rows of a run that is gone."""
+    facts, judgement = evaluation("interrupted-1")
+    first = store.log(facts, judgement)
+    store.client.delete_tag(first.run_id, "crosspath.logged")
+    left = store.nested(first.run_id)[0].info.run_id
+    second = store.log(facts, judgement)
+    assert second.run_id != first.run_id
+    assert store.client.get_run(first.run_id).info.lifecycle_stage == "deleted"
+    assert len(store.traces(left)) == 0
+
+
+def test_given_parent_keeps_its_params(store: Store) -> None:
+    """A param that the given parent run has already, with another value, stays; ours is logged under a name of its own."""
+    opened = store.client.create_run(store.client.create_experiment("project"), run_name="lively-mouse-12").info.run_id
+    store.client.log_param(opened, "trials", "from the command line")
+    store.log(*evaluation("project-1"), opened)
+    run = store.client.get_run(opened)
+    assert (run.data.params["trials"], run.data.params["crosspath.trials"]) == ("from the command line", "1")
+    assert run.info.run_name == "quoting · 2025-11-29 07:06"
+    assert run.info.status == "RUNNING"
+
+
+def test_ignores_the_active_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``MLFLOW_RUN_ID`` in the environment doesn't make nested runs the parent (mlflow issue 15713)."""
+    monkeypatch.setenv("MLFLOW_RUN_ID", "0" * 32)
+    reference = store.log(*evaluation("active-1"))
+    assert reference.run_id not in {run.info.run_id for run in store.nested(reference.run_id)}
+
+
+def test_contracts_are_registered_once(store: Store) -> None:
+    """A contract's text is a prompt version of its own; only a changed text makes a new version."""
+    facts, judgement = evaluation("prompts-1")
+    before = store.log(facts, judgement)
+    again = store.log(*evaluation("prompts-2"))
+    tags = [store.nested(one.run_id)[0].data.tags["contract.prompt"] for one in (before, again)]
+    assert tags[0] == tags[1]
+    told = tuple(text.model_copy(update={"content": text.content + "Be brief.\n"}) for text in facts.contracts)
+    changed = facts.model_copy(update={"contracts": told, "head": facts.head.model_copy(update={"id": "prompts-3"})})
+    third = store.nested(store.log(changed, judgement).run_id)[0].data.tags
+    assert third["contract.prompt"] != tags[0]
+    name, version = third["contract.prompt"].removeprefix("prompts:/").split("/")
+    assert store.client.get_prompt_version(name, version).template == told[1].content
+    assert json.loads(third["mlflow.linkedPrompts"]) == [{"name": name, "version": version}]
+
+
+def test_unknown_is_not_logged(store: Store) -> None:
+    """An unknown cost is no metric: never NaN, infinity or zero (mlflow pull request 1573)."""
+    reference = store.log(*evaluation("unknown-1"))
+    metrics = store.client.get_run(reference.run_id).data.metrics
+    assert "cost_usd" not in metrics
+    assert metrics["requests"] == 12
+
+
+def test_long_param_is_a_file(store: Store) -> None:
+    """A configuration value that MLflow would cut becomes a file, and its digest the param (mlflow issue 10512)."""
+    facts, judgement = evaluation("long-1")
+    first = facts.lock.candidates[0]
+    model = first.generation.model.model_copy(update={"params": {"logit_bias": "x" * 6_001}})
+    generation = first.generation.model_copy(update={"model": model})
+    lock = facts.lock.model_copy(
+        update={"candidates": (first.model_copy(update={"generation": generation}), *facts.lock.candidates[1:])}
+    )
+    reference = store.log(facts.model_copy(update={"lock": lock}), judgement)
+    run = store.nested(reference.run_id)[0]
+    assert run.data.params["model.params.logit_bias"].startswith("sha256:")
+    kept = store.client.download_artifacts(run.info.run_id, "long_params/model.params.logit_bias.txt")
+    assert Path(kept).read_text() == "x" * 6_001
+
+
+def test_hostile_names(store: Store) -> None:
+    """Candidates and tasks with any characters are logged; a lone surrogate in a reply doesn't break a row."""
+    odd = task("odd/\u202e\U0001f600'\"", "odd")
+    facts, judgement = evaluation("hostile-1", names=("a/b 'c' \u00e9\U0001f600", "adaptive"), tasks=(odd,))
+    trial = facts.trials[0]
+    broken = trial.model_copy(update={"reply": trial.reply and trial.reply.model_copy(update={"text": "\ud800 \0 end"})})
+    reference = store.log(facts.model_copy(update={"trials": (broken, *facts.trials[1:])}), judgement)
+    assert len(store.nested(reference.run_id)) == 2
+
+
+def test_deleted_experiment(store: Store) -> None:
+    """An experiment in MLflow's bin is refused in one line that says what to do."""
+    store.client.delete_experiment(store.client.create_experiment("binned"))
+    with pytest.raises(TrackerError, match="was deleted in MLflow") as caught:
+        store.log(*evaluation("binned-1", experiment="binned"))
+    assert "\n" not in str(caught.value)
+
+
+def test_server_down(tmp_path: Path) -> None:
+    """A server that isn't there is one clear line within seconds, not minutes of retries."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        uri = f"http://127.0.0.1:{free.getsockname()[1]}"
+    started = time.monotonic()
+    with pytest.raises(TrackerError, match="can't be used") as caught:
+        MlflowTracker(uri).fetch("0123abc", tmp_path)
+    assert uri in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert time.monotonic() - started < 10
+
+
+def test_server_silent(tmp_path: Path) -> None:
+    """A server that accepts and never answers is given up within ten seconds."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        held: list[socket.socket] = []
+        thread = threading.Thread(target=lambda: held.append(silent.accept()[0]), daemon=True)
+        thread.start()
+        started = time.monotonic()
+        with pytest.raises(TrackerError, match="can't be used"):
+            MlflowTracker(f"http://127.0.0.1:{silent.getsockname()[1]}").fetch("0123abc", tmp_path)
+        assert time.monotonic() - started < 12
+        thread.join()
+        held[0].close()
+
+
+def test_artifacts_stay_beside_the_database(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is written to the directory that the program happens to run in."""
+    monkeypatch.chdir(tmp_path)
+    store.log(*evaluation("place-1"))
+    assert list(tmp_path.iterdir()) == []
+    assert (store.directory / "artifacts" / "quoting").is_dir()
