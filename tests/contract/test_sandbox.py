@@ -277,7 +277,7 @@ class TestRealSandboxes:
         assert result.leftover_processes is None or result.leftover_processes >= 2
 
     def test_settling_does_not_change_a_signal(self, real: Sandbox) -> None:
-        """With ``settle_s`` a command that a signal ended has the same exit status, and nothing is added to its standard error."""
+        """With ``settle_s`` a command that a signal ended keeps its exit status, and its standard error gains nothing."""
         (result,) = run(real, shell("kill -9 $$"), settle_s=0.05).results
         assert (result.exit_code, result.stderr.data) == (137, b"")
 
@@ -294,6 +294,16 @@ class TestRealSandboxes:
         assert names - {"_", "PWD", "SHLVL", "OLDPWD"} == {
             *("PATH", "HOME", "LANG", "TZ", "TERM", "PYTHONHASHSEED", "WORK", "IN", "OUT"),
         }
+
+    @pytest.mark.parametrize(("name", "code"), [("INT", 130), ("PIPE", 141), ("XFSZ", 153), ("CHLD", 0), ("TERM", 143)])
+    def test_signals_have_their_default_action(self, real: Sandbox, name: str, code: int) -> None:
+        """A command inherits no ignored signal from us."""
+        assert run(real, shell(f"kill -{name} $$")).results[0].exit_code == code
+
+    def test_text_of_a_reply_is_never_expanded(self, real: Sandbox) -> None:
+        """Braces in a command's words are the reply's own."""
+        (result,) = run(real, Command(argv=(b"printf", b"%s", b"{work}{in}{out}"))).results
+        assert result.stdout.data == b"{work}{in}{out}"
 
     def test_places_expand(self, real: Sandbox) -> None:
         """``{work}`` expands in a task's variables and programs."""

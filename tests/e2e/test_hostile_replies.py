@@ -1,12 +1,15 @@
 """Hostile replies: each is contained, gives the right facts, and leaves its neighbours alone."""
 
+import contextlib
 import hashlib
 import os
 import shutil
 import socket
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +82,7 @@ class TestProcesses:
     def test_fork_bomb(self, sandbox: BubblewrapSandbox) -> None:
         """A fork bomb meets the bound on processes and is gone when its time is over."""
         execution = run(sandbox, "printf kept > f; bomb() { bomb | bomb & }; bomb; sleep 20", timeout_s=1.0)
-        if enforces(sandbox, "processes"):
+        if sandbox._cage is not None and sandbox._cage.cgroup is not None:  # else it is bounded, but nobody counts
             assert "processes" in only(execution).limits_hit
         assert only(execution).timed_out
         assert entries(execution)[b"f"].content == b"kept"
@@ -220,7 +223,8 @@ class TestSecrets:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-hostile-test")
         here, home = Path(__file__).resolve(), Path.home()
         text = f"""cat /proc/*/environ | tr '\\0' '\\n' | grep -a hostile-test
-        ls {home} {here.parent} /root /home /work; cat {here} /etc/shadow /proc/1/root/etc/shadow /proc/kcore; ls /proc | grep -c '^[0-9]'"""
+        ls {home} {here.parent} /root /home; cat {here} /etc/shadow /proc/1/root/etc/shadow /proc/kcore
+        ls /proc | grep -c '^[0-9]'"""
         result = only(run(sandbox, text))
         assert result.stdout.data.isascii()
         assert b"hostile" not in result.stdout.data
@@ -228,13 +232,13 @@ class TestSecrets:
 
     def test_kernel_settings(self, sandbox: BubblewrapSandbox) -> None:
         """Settings of the kernel can't be written, not even where the sandbox was started by root."""
-        text = "for f in /proc/sys/kernel/core_pattern /proc/sys/kernel/panic /proc/sysrq-trigger; do [ -w $f ] && echo $f; done"
+        text = "cd /proc; for f in sys/kernel/core_pattern sys/kernel/panic sysrq-trigger; do [ -w $f ] && echo $f; done"
         assert only(run(sandbox, text)).stdout.data == b""
 
     def test_other_work_directories_and_the_ledger(self, sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
         """Other jobs' directories and the ledger are not there."""
         (tmp_path / "ledger.sqlite").write_text("secret")
-        text = f"ls {tmp_path} .. /tmp 2>&1; ls -d /tmp/crosspath-* {Path.cwd()}/.crosspath; find / -name '*.sqlite' 2>/dev/null"
+        text = f"ls {tmp_path} .. /tmp 2>&1; ls -d /tmp/crosspath-* {Path.cwd()}/.crosspath; find /run /tmp -name '*.sqlite'"
         assert b"ledger" not in only(run(sandbox, text)).stdout.data.replace(bytes(tmp_path), b"")
 
     def test_network(self, sandbox: BubblewrapSandbox) -> None:
@@ -257,9 +261,7 @@ class TestSecrets:
     def test_ways_out(self, sandbox: BubblewrapSandbox) -> None:
         """Symbolic links and ``..`` lead nowhere: nothing outside is written, and links are facts that nobody follows."""
         victim = Path("/tmp/crosspath-victim")
-        text = (
-            f"ln -s / root; ln -s {victim} out; echo x > out; echo x > ../../../../../..{victim}2; echo x > root{victim}3; true"
-        )
+        text = f"ln -s / root; ln -s {victim} out; echo x > out; echo x > ../../../..{victim}2; echo x > root{victim}3; true"
         execution = run(sandbox, text)
         assert not [path for path in Path("/tmp").iterdir() if path.name.startswith(victim.name)]
         assert {path: entry.kind for path, entry in entries(execution).items()} == {b"root": "symlink", b"out": "symlink"}
@@ -277,9 +279,7 @@ class TestSecrets:
     def test_handed_in_files_are_read_only(self, sandbox: BubblewrapSandbox) -> None:
         """Programs and handed-in files can't be changed."""
         program = FileEntry(path=b"tool", content=b"#!/bin/sh\n")
-        text = (
-            'echo x 2>/dev/null > "$IN/r" || chmod 777 "$IN/r" 2>/dev/null || echo x 2>/dev/null > "$(command -v tool)" || exit 9'
-        )
+        text = 'exec 2>/dev/null; echo x > "$IN/r" || chmod 777 "$IN/r" || echo x > "$(command -v tool)" || exit 9'
         execution = run(sandbox, text, files=(FileEntry(path=b"r"),), programs=(program,))
         assert only(execution).exit_code == 9
 
@@ -324,7 +324,7 @@ class TestForgedObservers:
         """Filters and text converters that a reply configures are not run by an observer."""
         forging = (
             "echo new > f; git add f; echo '* diff=lie filter=lie' > .gitattributes;"
-            "git config diff.lie.textconv 'echo lie'; git config diff.lie.command 'echo lie'; git config filter.lie.clean 'echo lie'"
+            "for key in diff.lie.textconv diff.lie.command filter.lie.clean; do git config $key 'echo lie'; done"
         )
         printed = log_of(sandbox, forging, "git status --porcelain; git diff --cached; git cat-file -p :f")
         assert b"lie" not in printed
@@ -401,6 +401,7 @@ class TestOddities:
 
     def test_nothing_is_left_on_the_host(self) -> None:
         """After a sandbox is closed its directory, mounts and control groups are gone."""
+        before = set(Path("/sys/fs/cgroup").glob(f"**/crosspath-{os.getpid()}-*"))
         own = BubblewrapSandbox(LIMITS)
         own.run([job("mkdir -m 0 d; sleep 100 & true")])
         assert own._cage is not None
@@ -408,4 +409,50 @@ class TestOddities:
         own.close()
         assert not Path(base).exists()
         assert base not in Path("/proc/self/mounts").read_text()
-        assert not list(Path("/sys/fs/cgroup").glob(f"**/crosspath-{os.getpid()}-*/nothing"))
+        assert not [path for path in Path("/sys/fs/cgroup").glob(f"**/crosspath-{os.getpid()}-*") if path not in before]
+
+    def test_a_killed_worker_leaves_nothing(self) -> None:
+        """When the worker is killed with SIGKILL its sandboxes and its directory go, too."""
+        marker = f"1{os.getpid()}.125"
+        worker = subprocess.Popen([sys.executable, "-c", WORKER, marker], stdout=subprocess.PIPE, text=True)
+        assert worker.stdout is not None
+        base = Path(worker.stdout.readline().strip())
+        assert wait_for(lambda: running(marker) == 2)
+        worker.kill()
+        worker.wait()
+        worker.stdout.close()
+        assert wait_for(lambda: running(marker) == 0)
+        assert wait_for(lambda: not base.exists())
+
+
+WORKER = """
+import sys
+from crosspath.adapters.bubblewrap_sandbox import BubblewrapSandbox
+from crosspath.types import Command, ReplayJob, ReplayKey, Task, TrialKey
+sandbox = BubblewrapSandbox()
+sandbox.describe()
+print(sandbox._cage.spawner.base, flush=True)
+key = ReplayKey(trial=TrialKey(generation="g", task="t", index=0), path="p")
+text = "sleep MARKER & setsid sleep MARKER".replace("MARKER", sys.argv[1])
+command = Command(argv=(b"bash", b"-c", text.encode()))
+sandbox.run([ReplayJob(key=key, task=Task(id="t", family="f", timeout_s=60), commands=(command,))])
+"""
+
+
+def running(marker: str) -> int:
+    """How many processes ``sleep MARKER`` there are."""
+    found = 0
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            found += entry.read_bytes() == f"sleep\0{marker}\0".encode()
+    return found
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
+    """Whether ``condition`` comes true in time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True

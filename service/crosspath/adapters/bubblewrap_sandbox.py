@@ -109,16 +109,17 @@ def _open_cage(program: str, limits: SandboxLimits) -> Cage:
     if path is None:
         raise SandboxError(INSTALL_HINT)
     cgroup = open_cgroup(limits)
-    rlimits = {"RLIMIT_CORE": 0, "RLIMIT_FSIZE": limits.disk_bytes}
+    rlimits = {"RLIMIT_CORE": 0, "RLIMIT_FSIZE": 2 * limits.disk_bytes}  # only sparse files meet it
     if cgroup is None:
         rlimits |= {"RLIMIT_DATA": limits.memory_bytes}
         if _counts_processes_per_namespace():
             rlimits |= {"RLIMIT_NPROC": limits.processes}
     spawner = Spawner(unprivileged_uid(), rlimits)
     write_etc(spawner.open(spawner.base))
+    jobs = spawner.open(f"{spawner.base}/job")
     enforced, missing = _limits(cgroup.limits if cgroup else (), rlimits)
     version = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    return Cage(spawner, cgroup, os.fsencode(path), system_arguments(spawner.base), version, enforced, missing)
+    return Cage(spawner, cgroup, os.fsencode(path), system_arguments(spawner.base), version, jobs, enforced, missing)
 
 
 def _counts_processes_per_namespace() -> bool:

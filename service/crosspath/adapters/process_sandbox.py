@@ -79,15 +79,16 @@ class _ProcessRoom:
     def hand_in(self, command: Command) -> None:
         """Replace the content of ``IN``; empty ``OUT``."""
         for fd in (self.files, self.out):
-            for name in os.listdir(fd):
+            for name in os.listdir(fd):  # noqa: PTH208 - of a descriptor
                 remove_tree(os.fsencode(name), fd)
         write_entries(self.files, command.files)
 
     def start(self, start: Start) -> ExecResult:
         """Run one program in its own process group, then kill all that can be found of it."""
-        process = self._spawn(start)
         started = time.monotonic()
-        assert process.stdout is not None and process.stderr is not None
+        process = self._spawn(start)
+        assert process.stdout is not None
+        assert process.stderr is not None
         stdin = os.dup(process.stdin.fileno()) if process.stdin is not None else None
         capture = Capture(
             stdin, start.stdin, os.dup(process.stdout.fileno()), os.dup(process.stderr.fileno()), self.limits.output_bytes
@@ -151,7 +152,7 @@ class _ProcessRoom:
     def _kill(self, process: "subprocess.Popen[bytes]") -> int | None:
         """Kill the group and whatever else still names this job's directories; returns how many outlived the command."""
         deadline = time.monotonic() + _DEATH_DEADLINE_S
-        first: int | None = None
+        outlived = len(_processes_of(self.places.work) - {process.pid})
         while time.monotonic() < deadline:
             # The command itself is not reaped before its group is killed, so that the number can't have been given away.
             if process.returncode is None:
@@ -159,9 +160,8 @@ class _ProcessRoom:
                     os.killpg(process.pid, signal.SIGKILL)
                 process.poll()
             alive = _processes_of(self.places.work) - {process.pid}
-            first = len(alive) if first is None else first
             if not alive and process.returncode is not None:
-                return first if Path("/proc/self/environ").exists() else None
+                return outlived if Path("/proc/self/environ").exists() else None
             for pid in alive:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)
@@ -182,7 +182,7 @@ def _processes_of(work: str) -> set[int]:
 
 
 def _program(entry: FileEntry, places: Places) -> FileEntry:
-    return entry.model_copy(update={"content": places.expand_bytes(entry.content), "mode": 0o755})
+    return entry.model_copy(update={"content": places.expand_program(entry.content), "mode": 0o755})
 
 
 def _remove(base: str) -> None:

@@ -51,7 +51,7 @@ class FakeSandbox:
     """
 
     script: Script = field(default_factory=dict[bytes, Effect])
-    limits: SandboxLimits = SandboxLimits()
+    limits: SandboxLimits = field(default_factory=SandboxLimits)
     jobs: list[ReplayJob] = field(default_factory=list[ReplayJob])
 
     def run(self, jobs: Sequence[ReplayJob]) -> tuple[Execution | Fault, ...]:

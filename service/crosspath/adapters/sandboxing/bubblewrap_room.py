@@ -31,11 +31,14 @@ class Cage:
     program: bytes
     system: Sequence[str]
     version: str
+    jobs: int
+    """The directory of all jobs, open."""
     enforced: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
 
     def close(self) -> None:
         """End everything."""
+        os.close(self.jobs)
         self.spawner.close()
         if self.cgroup is not None:
             self.cgroup.close()
@@ -142,7 +145,7 @@ def open_room(cage: Cage, limits: SandboxLimits, task: Task) -> Iterator[Bubblew
     spawner, name = cage.spawner, f"{next(_number)}"
     path = f"{spawner.base}/job/{name}"
     with contextlib.ExitStack() as cleanup:
-        jobs = _keep(spawner.open(f"{spawner.base}/job"), cleanup)
+        jobs = cage.jobs
         os.mkdir(name, 0o711, dir_fd=jobs)
         cleanup.callback(remove_tree, name.encode(), jobs)
         job = _keep(_directory(name, jobs), cleanup)
@@ -163,7 +166,7 @@ def open_room(cage: Cage, limits: SandboxLimits, task: Task) -> Iterator[Bubblew
 
 def _programs(task: Task) -> Iterator[FileEntry]:
     for program in task.programs:
-        content = PLACES.expand_bytes(program.content)
+        content = PLACES.expand_program(program.content)
         yield program.model_copy(update={"path": b"bin/" + program.path, "content": content, "mode": 0o755})
 
 

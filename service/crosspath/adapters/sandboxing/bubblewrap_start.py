@@ -1,9 +1,9 @@
 """One start of ``bwrap``, from before its first instruction until its first process is known dead.
 
 ``bwrap`` blocks its first process after all mounts are made; meanwhile we take a pidfd of that process and move it into the
-control group. Only then the command starts. The first process of a process namespace dies last: when the pidfd is readable, nothing
-of the command is alive. (That ``bwrap`` itself has returned does not mean that.) An exit status counts only when ``bwrap``
-reports it in its status document: it doesn't when the program could not be executed.
+control group. Only then the command starts. The first process of a process namespace dies last: when the pidfd is
+readable, nothing of the command is alive. (That ``bwrap`` itself has returned does not mean that.) An exit status counts
+only when ``bwrap`` reports it in its status document: it doesn't when the program could not be executed.
 """
 
 import contextlib

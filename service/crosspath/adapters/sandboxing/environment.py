@@ -24,11 +24,9 @@ class Places:
         """``{work}``, ``{in}`` and ``{out}`` replaced; every other brace stays."""
         return text.replace("{work}", self.work).replace("{in}", self.files).replace("{out}", self.out)
 
-    def expand_bytes(self, data: bytes) -> bytes:
-        """The same for a program's text."""
-        for name, place in ((b"{work}", self.work), (b"{in}", self.files), (b"{out}", self.out)):
-            data = data.replace(name, place.encode())
-        return data
+    def expand_program(self, data: bytes) -> bytes:
+        """``{work}`` replaced in a program's text; the other two are too likely to mean something there."""
+        return data.replace(b"{work}", self.work.encode())
 
 
 def environment(places: Places, *extra: Sequence[tuple[str, str]]) -> dict[str, str]:

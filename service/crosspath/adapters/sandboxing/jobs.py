@@ -119,19 +119,15 @@ def _set_up(task: Task, room: Room, counting: _Counting) -> str | None:
 
 def _run_command(task: Task, command: Command, room: Room, counting: _Counting, settle_s: float) -> ExecResult:
     room.hand_in(command)
-    env = command_environment(room.places, task, command)
-    uses_out = command.report is not None or any("{out}" in value for _, value in (*command.env, *task.env))
     start = Start(
-        tuple(
-            room.places.expand_bytes(word) if word.startswith((b"{in}", b"{out}", b"{work}")) else word for word in command.argv
-        ),
-        env,
+        command.argv,
+        command_environment(room.places, task, command),
         timeout_s=task.timeout_s,
         stdin=command.stdin,
         settle_s=settle_s,
         binds=command.binds,
         files=bool(command.files),
-        out=uses_out or any(b"{out}" in word for word in command.argv),
+        out=command.report is not None or any("{out}" in value for _, value in command.env),
     )
     result = counting.start(start)
     if command.report is None:

@@ -13,6 +13,7 @@ A message is 8 bytes of length and then NUL-separated words; file descriptors tr
 """
 
 import array
+import contextlib
 import ctypes
 import os
 import resource
@@ -29,6 +30,8 @@ MOUNT_ATTR_IDMAP = 0x100000
 PR_SET_CHILD_SUBREAPER = 36
 SYS_OPEN_TREE, SYS_MOVE_MOUNT, SYS_MOUNT_SETATTR = 428, 429, 442
 MAX_FDS = 8
+DEFAULT_SIGNALS = (signal.SIGCHLD, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ)
+"""What Python or this program ignores; a command must not inherit that."""
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -114,6 +117,13 @@ def limit_resources(text: str) -> None:
         resource.setrlimit(kind, (bound, bound))
 
 
+def leave(base: bytes) -> None:
+    """Take our directory with us, in case the parent was killed and can't."""
+    libc.umount2(base, MNT_DETACH)
+    with contextlib.suppress(OSError):
+        os.rmdir(base)  # noqa: PTH106 - bytes
+
+
 def receive(channel: socket.socket) -> "tuple[list[bytes], list[int]] | None":
     """The next message and its descriptors; None at the end."""
     head, ancillary, _, _ = channel.recvmsg(8, socket.CMSG_SPACE(MAX_FDS * 4), socket.MSG_WAITALL | socket.MSG_CMSG_CLOEXEC)
@@ -132,7 +142,7 @@ def receive(channel: socket.socket) -> "tuple[list[bytes], list[int]] | None":
 def spawn(words: list[bytes], fds: list[int]) -> None:
     """Start a program with ``fds`` as its descriptors 0, 1, 2, ...; nobody waits for it."""
     actions = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(fds)]
-    os.posix_spawn(words[0], words, {"PATH": "/usr/bin:/bin"}, file_actions=actions, setsigdef=[signal.SIGCHLD, signal.SIGPIPE])
+    os.posix_spawn(words[0], words, {"PATH": "/usr/bin:/bin"}, file_actions=actions, setsigdef=DEFAULT_SIGNALS)
 
 
 def handle(words: list[bytes], fds: list[int]) -> list[int]:
@@ -199,6 +209,7 @@ def main() -> None:
         if os.fork():
             spawn_channel.close()
             serve(mount_channel)
+            leave(os.fsencode(base))
             return
         mount_channel.close()
         drop_to(int(uid))
@@ -207,6 +218,8 @@ def main() -> None:
     checked(libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "become a reaper")
     spawn_channel.send(b"ok")
     serve(spawn_channel)
+    if not int(uid):
+        leave(os.fsencode(base))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The worker's side of the spawner program: start it, send it messages, notice when it is gone."""
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -39,7 +40,7 @@ class Spawner:
             numbers = (spawn_theirs.fileno(), mount_theirs.fileno())
             script = str(Path(__file__).with_name("spawner.py"))
             argv = [sys.executable, "-I", "-S", script, *map(str, numbers), self.base, str(uid), text]
-            self._process = subprocess.Popen(argv, pass_fds=numbers, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+            self._process = subprocess.Popen(argv, pass_fds=numbers, stdin=subprocess.DEVNULL, start_new_session=True)
         if not uid:
             self._mount.close()
             self._mount = self._spawn
@@ -82,7 +83,10 @@ class Spawner:
         return self._expect_ok(channel, os.fsdecode(words[0]))
 
     def _expect_ok(self, channel: socket.socket, doing: str) -> list[int]:
-        data, fds, _, _ = socket.recv_fds(channel, 500, 1)
+        try:
+            data, fds, _, _ = socket.recv_fds(channel, 500, 1)
+        except ConnectionResetError:
+            data, fds = b"", []
         if data == b"ok":
             return fds
         if not data:
@@ -102,4 +106,5 @@ def _end(process: "subprocess.Popen[bytes]", channels: Sequence[socket.socket], 
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-    Path(base).rmdir()
+    with contextlib.suppress(FileNotFoundError):
+        Path(base).rmdir()

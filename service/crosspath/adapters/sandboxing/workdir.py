@@ -90,7 +90,7 @@ def _remove_directory(name: bytes, parent: int) -> None:
     os.chmod(name, 0o700, dir_fd=parent)
     fd = os.open(name, _DIRECTORY, dir_fd=parent)
     try:
-        for child in os.listdir(fd):
+        for child in os.listdir(fd):  # noqa: PTH208 - of a descriptor
             remove_tree(os.fsencode(child), fd)
     finally:
         os.close(fd)
