@@ -1,0 +1,1 @@
+"""The application: joins spec, pipeline and adapters. ``api`` is what users call."""
