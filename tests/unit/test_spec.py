@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from crosspath.errors import ConfigError
 from crosspath.spec import Spec, load_spec, spec_schema
+from crosspath.strict_yaml import load_yaml
 from crosspath.types import OperatingPoint
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -291,6 +293,16 @@ class TestShipped:
         spec = load_spec(path.read_text("utf-8"), str(path))
         assert spec.name == path.stem
         assert spec.candidates_resolved()
+
+    @pytest.mark.parametrize("path", sorted(DEPLOY.glob("*.yaml")), ids=lambda path: path.name)
+    def test_schema_accepts(self, path: Path) -> None:
+        """An editor that uses the schema marks nothing in the specs that ship, shorthands included."""
+        Draft202012Validator.check_schema(spec_schema())
+        Draft202012Validator(spec_schema()).validate(load_yaml(path.read_text("utf-8"), str(path)))  # pyright: ignore[reportUnknownMemberType]
+
+    def test_schema_refuses(self) -> None:
+        """The schema marks a field that does not exist."""
+        assert not Draft202012Validator(spec_schema()).is_valid({"candidates": {"a": {"modell": "o/x"}}})
 
     def test_demo(self) -> None:
         """The demo asks for the three baselines, and for the adaptive one by tool calls, on one path and over all tasks."""
