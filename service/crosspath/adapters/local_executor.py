@@ -32,6 +32,7 @@ class LocalExecutor:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
+        self._pool, self._model, self._sandboxes = None, None, queue.SimpleQueue()
 
     async def generate(self, request: Request) -> Reply | Fault:
         if self._model is None:

@@ -1,8 +1,11 @@
 """Executor on Ray actors: model workers that wait on the network, and replay workers, one per CPU.
 
-An address moves it to a cluster; nothing else changes. Nothing is ever run twice behind our back (``max_retries=0``), and no
-result lives in an actor: each comes back at once and is stored by the driver. A dead worker is a fault of the jobs it held, and
-is replaced.
+An address moves it to a cluster; nothing else changes. Nothing is ever run twice behind our back (no restarts, no retries), and
+no result lives in an actor: each comes back at once and is stored by the driver. A dead worker is a fault of the jobs it held,
+and a new one takes its place.
+
+Workers on this machine start with a bare environment. Only model workers are handed the rest of the driver's (keys, proxies):
+a reply must find no secret in the worker that executes it, and ``MLFLOW_*`` would send elsewhere what a worker logs.
 """
 
 import asyncio
@@ -10,17 +13,22 @@ import itertools
 import logging
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
-from crosspath.errors import ExecutorError, boundary
+from crosspath.errors import CrosspathError, ExecutorError, boundary
 from crosspath.pipeline.workers import attempt, execute
 from crosspath.ports import Model, Sandbox
 from crosspath.types import Execution, Fault, ReplayJob, Reply, Request, Toolchain
 
-_DRIVER_ONLY = ("MLFLOW_",)
-"""Environment prefixes that workers must not see: an inherited run id would send what they log elsewhere."""
+_BARE = frozenset(
+    ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH"]
+)
+_BARE_PREFIXES = ("LC_", "PYTHON", "CONDA_", "RAY_", "CROSSPATH_")
+"""What every worker's environment may hold."""
+_DRIVER_ONLY = "MLFLOW_"
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",  # nothing phones home
     "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",  # workers use the driver's own Python
@@ -32,7 +40,9 @@ _ENVIRONMENT = {
 class ModelWorker:
     """Sends requests; built inside its process."""
 
-    def __init__(self, model: Callable[[], Model]) -> None:
+    def __init__(self, model: Callable[[], Model], environment: Mapping[str, str]) -> None:
+        os.environ.update(environment)
+        _forget(lambda name: name.startswith(_DRIVER_ONLY))
         self._model = model()
 
     async def generate(self, request: Request) -> Reply | Fault:
@@ -44,6 +54,7 @@ class ReplayWorker:
     """Executes replies; built inside its process, one job list at a time."""
 
     def __init__(self, sandbox: Callable[[], Sandbox]) -> None:
+        _forget(lambda name: not _is_bare(name))
         self._sandbox = sandbox()
 
     def replay(self, jobs: tuple[ReplayJob, ...]) -> tuple[Execution | Fault, ...]:
@@ -72,49 +83,60 @@ class RayExecutor:
         self._make_sandbox = sandbox
         self._address = address
         self._sizes = (replay_workers, model_workers, model_concurrency)
-        self._model_pool: itertools.cycle[Any] | None = None
+        self._own = False
         self._idle: asyncio.Queue[Any] | None = None
         self._replayers: list[Any] = []
+        self._askers: list[Any] = []
+        self._turn: Iterator[int] = iter(())
 
     def __enter__(self) -> Self:
         os.environ.update({key: value for key, value in _ENVIRONMENT.items() if key not in os.environ})
         with boundary(ExecutorError, "starting Ray"):
             import ray
 
-            self._start(ray)
+            replay_workers, model_workers, _ = self._sizes
+            self._own = not ray.is_initialized()
+            if self._own:
+                _start(ray, self._address or os.environ.get("RAY_ADDRESS"), replay_workers + model_workers)
+            self._replayers = [self._new_replayer() for _ in range(replay_workers)]
+            self._askers = [self._new_asker() for _ in range(model_workers)]
+            self._turn = itertools.cycle(range(model_workers))
         return self
 
-    def _start(self, ray: Any) -> None:
-        replay_workers, model_workers, concurrency = self._sizes
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Ray warns about its own future defaults; the driver's output is the user's
-            ray.init(
-                address=self._address,
-                num_cpus=None if self._address else replay_workers + model_workers,
-                include_dashboard=False,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-                namespace="crosspath",
-                runtime_env={"env_vars": {key: "" for key in os.environ if key.startswith(_DRIVER_ONLY)}},
-            )
-        replayer = ray.remote(ReplayWorker).options(num_cpus=1, max_restarts=-1, max_task_retries=0)
-        asker = ray.remote(ModelWorker).options(num_cpus=0, max_restarts=-1, max_task_retries=0, max_concurrency=concurrency)
-        self._replayers = [replayer.remote(self._make_sandbox) for _ in range(replay_workers)]
-        self._model_pool = itertools.cycle([asker.remote(self._make_model) for _ in range(model_workers)])
+    def _new_replayer(self) -> Any:
+        import ray
+
+        kind = ray.remote(ReplayWorker).options(num_cpus=1, max_restarts=0, max_task_retries=0)
+        return kind.remote(self._make_sandbox)
+
+    def _new_asker(self) -> Any:
+        import ray
+
+        kind = ray.remote(ModelWorker).options(num_cpus=0, max_restarts=0, max_task_retries=0, max_concurrency=self._sizes[2])
+        rest = {name: value for name, value in os.environ.items() if not _is_bare(name) and not name.startswith(_DRIVER_ONLY)}
+        return kind.remote(self._make_model, rest)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         import ray
 
-        ray.shutdown()
+        for worker in (*self._replayers, *self._askers):
+            ray.kill(worker)
+        self._replayers, self._askers, self._idle = [], [], None
+        if self._own:
+            ray.shutdown()
 
     async def generate(self, request: Request) -> Reply | Fault:
-        if self._model_pool is None:
-            raise RuntimeError("the executor is not open: use it as a context manager")
         import ray
 
+        number = next(self._turn, None)
+        if number is None:
+            raise RuntimeError("the executor is not open: use it as a context manager")
+        worker = self._askers[number]
         try:
-            return await next(self._model_pool).generate.remote(request)
+            return await worker.generate.remote(request)
         except ray.exceptions.RayError as error:
+            if self._askers[number] is worker:  # the first of its requests to notice
+                self._askers[number] = self._new_asker()
             return _lost(error, "the model worker died; whether the request was served is not known")
 
     async def replay(self, jobs: Sequence[ReplayJob]) -> tuple[Execution | Fault, ...]:
@@ -125,13 +147,24 @@ class RayExecutor:
         try:
             return await worker.replay.remote(tuple(jobs))
         except ray.exceptions.RayError as error:
+            worker = self._replaced(worker)
             return (_lost(error, "the replay worker died"),) * len(jobs)
         finally:
             idle.put_nowait(worker)
 
+    def _replaced(self, dead: Any) -> Any:
+        import ray
+
+        ray.kill(dead)  # it may be unreachable only
+        self._replayers.remove(dead)
+        self._replayers.append(self._new_replayer())
+        return self._replayers[-1]
+
     def _idle_workers(self) -> "asyncio.Queue[Any]":
         """Made on first use: a queue belongs to the running event loop."""
         if self._idle is None:
+            if not self._replayers:
+                raise RuntimeError("the executor is not open: use it as a context manager")
             self._idle = asyncio.Queue()
             for worker in self._replayers:
                 self._idle.put_nowait(worker)
@@ -141,7 +174,45 @@ class RayExecutor:
         import ray
 
         with boundary(ExecutorError, "asking a replay worker for its toolchain"):
-            return ray.get(self._replayers[0].describe.remote(), timeout=120)
+            try:
+                return ray.get(self._replayers[0].describe.remote(), timeout=120)
+            except ray.exceptions.RayTaskError as error:
+                if isinstance(error.cause, CrosspathError):
+                    raise error.cause from None  # as it was said there, without the worker's traceback
+                raise
+
+
+def _start(ray: Any, address: str | None, workers: int) -> None:
+    with _bare_environment(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ray.init(
+            address=address or "local",
+            num_cpus=None if address else workers,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+            namespace="crosspath",
+        )
+
+
+def _is_bare(name: str) -> bool:
+    return name in _BARE or name.startswith(_BARE_PREFIXES)
+
+
+@contextmanager
+def _bare_environment() -> Iterator[None]:
+    """What Ray starts here inherits nothing else: not even ``/proc/PID/environ`` of a worker shows a key."""
+    whole = dict(os.environ)
+    _forget(lambda name: not _is_bare(name))
+    try:
+        yield
+    finally:
+        os.environ.update(whole)
+
+
+def _forget(unwanted: Callable[[str], bool]) -> None:
+    for name in [name for name in os.environ if unwanted(name)]:
+        del os.environ[name]
 
 
 def _lost(error: Exception, what: str) -> Fault:

@@ -1,10 +1,13 @@
 """One session of an evaluation: opens or resumes it, gathers facts, closes it. Judgement and logging come after."""
 
 import asyncio
+import os
+import signal
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,9 +15,10 @@ from crosspath.app.adapters import make_validator
 from crosspath.app.costs import worst_case_at_known_price
 from crosspath.app.packages import git_state, versions
 from crosspath.app.resolve import Resolved
-from crosspath.errors import CrosspathError
+from crosspath.errors import CrosspathError, StoreError
 from crosspath.pipeline.budget import Budget, spent_before, worst_case
 from crosspath.pipeline.evaluate import Evaluator, Progress, Retries
+from crosspath.pipeline.faults import is_final
 from crosspath.pipeline.judge import FactIndex, score_replays
 from crosspath.pipeline.plan import Plan
 from crosspath.ports import Executor
@@ -32,8 +36,8 @@ from crosspath.types import (
     digest,
 )
 
-STABILITY_REPEATS = range(1, 4)
-"""Where a control differs, both sides are replayed three more times."""
+STABILITY_REPEATS = 3
+"""Where a control differs, both sides are replayed so many more times."""
 
 
 @dataclass(frozen=True)
@@ -104,15 +108,40 @@ def gather(
 
     Raises:
         BoundaryError: the executor, the sandbox or the ledger failed as a whole; what was done is in the ledger.
+        KeyboardInterrupt: Ctrl-C or SIGTERM; what was done is in the ledger.
     """
     evaluation = opened.facts.head.id
-    session = ledger.start_session(evaluation, time.time())
-    with executor:
+    with executor, _session(ledger, evaluation) as session, _terminated_as_interrupted():
         toolchain = executor.toolchain()
         with _first_of_group():
             asyncio.run(_gather(ledger, resolved, opened.facts, executor, session, generate, progress or Progress()))
-    ledger.end_session(evaluation, session, time.time())
     return _close(ledger, evaluation, toolchain)
+
+
+@contextmanager
+def _session(ledger: Ledger, evaluation: str) -> Iterator[int]:
+    """One start of the program, with its end where it could still write it."""
+    number = ledger.start_session(evaluation, time.time())
+    try:
+        yield number
+    except BaseException:
+        with suppress(StoreError):  # a full disk is said once
+            ledger.end_session(evaluation, number, time.time())
+        raise
+    ledger.end_session(evaluation, number, time.time())
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """SIGTERM does what Ctrl-C does: what runs is ended, workers are stopped, and the ledger is left as it is."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals belong to the main thread
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
@@ -150,24 +179,27 @@ async def _gather(
         worst_of=worst_of,
         retries=Retries(**spec.retries.model_dump()),
         concurrency=spec.executor.model_concurrency,
+        replay_concurrency=2 * (spec.executor.replay_workers or len(os.sched_getaffinity(0))),
         progress=progress,
     )
     await evaluator.run(known, generate=generate)
-    await _repeat_differing(ledger, known.head.id, evaluator)
+    await _repeat_differing(ledger, known.head.id, resolved.plan, evaluator)
 
 
-async def _repeat_differing(ledger: Ledger, evaluation: str, evaluator: Evaluator) -> None:
+async def _repeat_differing(ledger: Ledger, evaluation: str, plan: Plan, evaluator: Evaluator) -> None:
     """Where a control differs, find out which side is unstable."""
     facts = ledger.facts(evaluation)
+    facts = facts.model_copy(update={"replays": tuple(replay for replay in facts.replays if replay.execution)})
     owed = FactIndex(facts, score_replays(facts, make_validator())).repeats_owed()
     if not owed:
         return
 
     def keys(trial: TrialKey) -> list[ReplayKey]:
+        planned = {(replay.path.digest, replay.encoded): replay.repeats for replay in plan.replays[trial.generation]}
         return [
-            ReplayKey(trial=trial, path=path, encoded=encoded, repeat=repeat)
+            ReplayKey(trial=trial, path=path, encoded=encoded, repeat=planned[path, encoded] + further)
             for path, encoded in sorted(owed[trial])
-            for repeat in STABILITY_REPEATS
+            for further in range(STABILITY_REPEATS)
         ]
 
     await evaluator.repeat([trial for trial in facts.trials if trial.key in owed], keys)
@@ -183,9 +215,13 @@ def _close(ledger: Ledger, evaluation: str, toolchain: Toolchain) -> Facts:
 
 
 def _status(facts: Facts) -> EvaluationStatus:
-    """``stopped`` while the same command could still add facts: a limit was reached, or a fault that may pass."""
-    faults = [record.fault for record in (*facts.trials, *facts.replays) if record.fault]
-    return "stopped" if any(fault.retryable or fault.boundary == "budget" for fault in faults) else "finished"
+    """``stopped`` while the same command could still add facts: a limit was reached, or a fault that may pass.
+
+    A derived evaluation asks no model: replies that its source lacks stay missing.
+    """
+    asked = facts.trials if facts.head.derived_from is None else ()
+    faults = [record.fault for record in (*asked, *facts.replays) if record.fault]
+    return "finished" if all(is_final(fault) for fault in faults) else "stopped"
 
 
 def _what_endpoints_said(facts: Facts) -> dict[str, object]:

@@ -5,6 +5,7 @@ limit nothing more is sent; what is missing is a fault of type ``budget``.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ ASSUMED_OUTPUT_TOKENS = 4096
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of one evaluation; None: unbounded."""
+    """Bounds of one evaluation (of one start of the program, for ``max_wall_s``); None: unbounded."""
 
     max_cost_usd: float | None = None
     max_requests: int | None = None
@@ -106,6 +107,10 @@ class Budget:
             self._reserved += amount
             return None
 
+    def remaining_s(self) -> float:
+        """Wall time until ``max_wall_s``; infinite without such a limit."""
+        return math.inf if self._deadline is None else max(0.0, self._deadline - self._clock())
+
     async def settle(self, reserved: Amount, spent: Amount) -> None:
         """Give the reservation back and book what was really spent."""
         async with self._changed:
@@ -117,7 +122,7 @@ class Budget:
 
     def _exceeded(self, total: Amount) -> str | None:
         limits = self._limits
-        if self._deadline is not None and self._clock() >= self._deadline:
+        if self.remaining_s() == 0.0:
             return "max_wall_s"
         if limits.max_cost_usd is not None and total.cost_usd > limits.max_cost_usd:
             return "max_cost_usd"

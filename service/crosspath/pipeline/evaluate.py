@@ -6,14 +6,18 @@ only retries of the program are here: for retryable faults, before a reply exist
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt, wait_exponential_jitter
 from tenacity.wait import wait_base
 
 from crosspath.pipeline.answers import provider
 from crosspath.pipeline.budget import Amount, Budget, failed, settled, worst_case
+from crosspath.pipeline.faults import is_final
+from crosspath.pipeline.journal import Journal
 from crosspath.pipeline.plan import Plan
 from crosspath.ports import Executor
 from crosspath.store.ledger import Ledger
@@ -32,6 +36,8 @@ from crosspath.types import (
     Trial,
     TrialKey,
 )
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -83,40 +89,50 @@ class Evaluator:
         progress: Progress | None = None,
     ) -> None:
         self._plan = plan
-        self._ledger = ledger
-        self._evaluation = evaluation
+        self._journal = Journal(ledger, evaluation)
         self._session = session
         self._executor = executor
         self._budget = budget
         self._worst_of = worst_of
         self._retries = retries
-        self._concurrency = concurrency
+        self._workers = concurrency + replay_concurrency
+        self._asking = asyncio.Semaphore(concurrency)
         self._replaying = asyncio.Semaphore(replay_concurrency)
         self._progress = progress or Progress()
+        self._attempts: Counter[str] = Counter()
+        """Request key -> attempts in the ledger."""
+        self._done: set[ReplayKey] = set()
 
     async def run(self, known: Facts, *, generate: bool = True) -> None:
         """Do all that ``known`` does not hold yet; without ``generate`` no request is made, whatever is missing."""
-        replies = {trial.key: trial for trial in known.trials if trial.reply is not None or not generate}
-        done = {replay.key for replay in known.replays if replay.execution is not None}
-        self._progress.trials = len(self._plan.requests)
-        self._progress.reused = len(replies)
-        pending = (request for request in self._plan.requests if generate or request.trial in replies)
+        self._attempts.update(attempt.request_key for attempt in known.attempts)
+        self._done |= {replay.key for replay in known.replays if _has_facts(replay)}
+        trials = {trial.key: trial for trial in known.trials if not generate or _is_settled(trial)}
+        todo = [request for request in self._plan.requests if generate or request.trial in trials]
+        self._progress.trials = len(todo)
+        self._progress.reused = len(trials)
+        await self._each(todo, lambda request: self._trial(request, trials.get(request.trial)))
 
-        async def work() -> None:
-            for request in pending:
-                await self._trial(request, replies.get(request.trial), done)
+    async def repeat(self, trials: Iterable[Trial], keys: Callable[[TrialKey], Sequence[ReplayKey]]) -> None:
+        """Replay again what a control found to differ."""
+        await self._each(trials, lambda trial: self._replay(trial, keys(trial.key)))
+
+    async def _each(self, items: Iterable[_T], work: Callable[[_T], Awaitable[None]]) -> None:
+        """Enough at once to keep all workers busy, and no more."""
+        pending = iter(items)
+
+        async def drain() -> None:
+            for item in pending:
+                await work(item)
 
         async with asyncio.TaskGroup() as group:
-            for _ in range(self._concurrency):
-                group.create_task(work())
+            for _ in range(self._workers):
+                group.create_task(drain())
 
-    async def _trial(self, request: Request, known: Trial | None, done: set[ReplayKey]) -> None:
+    async def _trial(self, request: Request, known: Trial | None) -> None:
         trial = known or await self._generate(request)
         self._progress.note(trial=1, fault=trial.fault)
-        if trial.reply is None:
-            return
-        owed = [key for _, key in self._plan.replay_keys(trial.key) if key not in done]
-        await self.replay(trial, owed)
+        await self._replay(trial, [key for _, key in self._plan.replay_keys(trial.key)])
 
     # -- generation ----------------------------------------------------------------------------------------------------
 
@@ -125,7 +141,7 @@ class Evaluator:
         retrying = AsyncRetrying(
             retry=retry_if_result(lambda trial: trial.fault is not None and trial.fault.retryable),
             stop=stop_after_attempt(self._retries.max_attempts),
-            wait=_WaitAsTold(self._retries.max_wait_s),
+            wait=_WaitAsTold(self._retries.max_wait_s, self._budget.remaining_s),
             retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
         )
         number = 0
@@ -135,79 +151,83 @@ class Evaluator:
             number += 1
             if number > 1:
                 self._progress.note(retry=1)
-            return await self._attempt(request, number, last=number == self._retries.max_attempts)
+            return await self._attempt(request, number)
 
-        return await retrying(attempt)
+        async with self._asking:
+            return await retrying(attempt)
 
-    async def _attempt(self, request: Request, tries: int, *, last: bool) -> Trial:
+    async def _attempt(self, request: Request, tries: int) -> Trial:
+        """One request, from its reservation to the end of its row."""
         local = provider(request.model) is not None
         worst = Amount() if local else self._worst_of(request)
         if limit := await self._budget.reserve(worst):
             trial = Trial(key=request.trial, request=request, fault=_over_budget(limit, tries - 1))
-            self._ledger.write_trial(self._evaluation, trial)
+            await self._journal.write(trial)
             return trial
-        row = Attempt(
-            request_key=request.key,
-            number=self._ledger.next_attempt(self._evaluation, request.key),
-            session=self._session,
-            started_at=time.time(),
-            local=local,
-        )
-        self._ledger.write_attempt(self._evaluation, row)
         spent = worst
         try:
+            row = self._new_row(request, local)
+            await self._journal.write(row)
             outcome = await self._executor.generate(request)
+            if isinstance(outcome, Reply):
+                outcome = _with_gpu_cost(request, outcome)
             if not local:
                 spent = settled(worst, outcome) if isinstance(outcome, Reply) else failed(worst, outcome)
         finally:
             await self._budget.settle(worst, spent)
-        return self._settle(request, row, outcome, tries, last=last)
+        return await self._settle(request, row, outcome, tries)
 
-    def _settle(self, request: Request, row: Attempt, outcome: Reply | Fault, tries: int, *, last: bool) -> Trial:
+    def _new_row(self, request: Request, local: bool) -> Attempt:
+        self._attempts[request.key] += 1
+        return Attempt(
+            request_key=request.key,
+            number=self._attempts[request.key],
+            session=self._session,
+            started_at=time.time(),
+            local=local,
+        )
+
+    async def _settle(self, request: Request, row: Attempt, outcome: Reply | Fault, tries: int) -> Trial:
         """Write the end of the attempt and, if it settles the trial, the trial in the same transaction."""
+        ended = {"ended_at": time.time()}
         if isinstance(outcome, Fault):
             fault = outcome.model_copy(update={"attempts": tries})
             trial = Trial(key=request.trial, request=request, fault=fault)
-            ended = row.model_copy(update={"ended_at": time.time(), "fault": fault})
-            final = last or not fault.retryable
-            self._ledger.end_attempt(self._evaluation, ended, trial if final else None)
+            again = fault.retryable and tries < self._retries.max_attempts
+            await self._journal.write(row.model_copy(update={**ended, "fault": fault}), *(() if again else (trial,)))
             return trial
-        reply = _with_gpu_cost(request, outcome)
-        trial = Trial(key=request.trial, request=request, reply=reply)
-        ended = row.model_copy(
-            update={
-                "ended_at": time.time(),
-                "usage": reply.usage,
-                "cost_usd": reply.cost_usd,
-                "served_model": reply.served_model,
-            }
-        )
-        self._ledger.end_attempt(self._evaluation, ended, trial)
+        took = {"usage": outcome.usage, "cost_usd": outcome.cost_usd, "served_model": outcome.served_model}
+        trial = Trial(key=request.trial, request=request, reply=outcome)
+        await self._journal.write(row.model_copy(update={**ended, **took}), trial)
         return trial
 
     # -- replays -------------------------------------------------------------------------------------------------------
 
-    async def replay(self, trial: Trial, keys: Sequence[ReplayKey]) -> None:
-        """Execute one trial's reply through the given paths and store the facts together."""
+    async def _replay(self, trial: Trial, planned: Iterable[ReplayKey]) -> None:
+        """Execute one trial's reply through the given paths, where that was not done, and store the facts together."""
+        keys = [key for key in planned if key not in self._done]
         if not keys or trial.reply is None:
             return
-        deliveries = {key: self._deliver(trial.reply, key) for key in keys}
+        deliveries = {key: self._plan.paths[key.path].deliver(trial.reply, encoded=key.encoded) for key in keys}
         task = self._plan.tasks[trial.key.task]
         jobs = [
             ReplayJob(key=key, task=task, commands=tuple(action.command for action in delivery.actions))
             for key, delivery in deliveries.items()
         ]
         async with self._replaying:
-            results = await self._executor.replay(jobs)
+            results = await self._execute(jobs)
         replays = [self._record(job.key, deliveries[job.key], result) for job, result in zip(jobs, results, strict=True)]
-        self._ledger.write_replays(self._evaluation, replays)
+        await self._journal.write(*replays)
+        self._done |= {replay.key for replay in replays if _has_facts(replay)}
         self._progress.note(replays=len(replays))
         for replay in replays:
             if replay.fault:
                 self._progress.note(fault=replay.fault)
 
-    def _deliver(self, reply: Reply, key: ReplayKey) -> Delivery:
-        return self._plan.paths[key.path].deliver(reply, encoded=key.encoded)
+    async def _execute(self, jobs: Sequence[ReplayJob]) -> Sequence[Execution | Fault]:
+        if self._budget.remaining_s() == 0.0:
+            return [_over_budget("max_wall_s", 0)] * len(jobs)
+        return await self._executor.replay(jobs)
 
     def _record(self, key: ReplayKey, delivery: Delivery, result: Execution | Fault) -> Replay:
         name = self._plan.paths[key.path].name
@@ -216,11 +236,14 @@ class Evaluator:
         execution = _lighter(result, self._plan.tasks[key.trial.task])
         return Replay(key=key, transport=name, delivery=delivery, execution=execution)
 
-    async def repeat(self, trials: Iterable[Trial], keys: Callable[[TrialKey], Sequence[ReplayKey]]) -> None:
-        """Replay again what a control found to differ."""
-        async with asyncio.TaskGroup() as group:
-            for trial in trials:
-                group.create_task(self.replay(trial, keys(trial.key)))
+
+def _is_settled(trial: Trial) -> bool:
+    return trial.fault is None or is_final(trial.fault)
+
+
+def _has_facts(replay: Replay) -> bool:
+    """Facts, or a fault that would come again."""
+    return replay.fault is None or is_final(replay.fault)
 
 
 def _lighter(execution: Execution, task: Task) -> Execution:
@@ -234,16 +257,17 @@ def _lighter(execution: Execution, task: Task) -> Execution:
 
 
 class _WaitAsTold(wait_base):
-    """Exponential backoff with jitter, but never shorter than the server's own Retry-After, both bounded."""
+    """Exponential backoff with jitter, but never shorter than the server's own Retry-After; both bounded, also by the budget."""
 
-    def __init__(self, longest_s: float) -> None:
+    def __init__(self, longest_s: float, remaining_s: Callable[[], float]) -> None:
         self._longest_s = longest_s
+        self._remaining_s = remaining_s
         self._backoff = wait_exponential_jitter(initial=0.5, max=longest_s, jitter=0.5)
 
     def __call__(self, retry_state: RetryCallState) -> float:
         trial: Trial | None = retry_state.outcome.result() if retry_state.outcome else None
         told = trial.fault.retry_after_s if trial and trial.fault else None
-        return min(max(told or 0.0, self._backoff(retry_state)), self._longest_s)
+        return min(max(told or 0.0, self._backoff(retry_state)), self._longest_s, self._remaining_s())
 
 
 def _over_budget(limit: str, attempts: int) -> Fault:

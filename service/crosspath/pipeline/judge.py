@@ -13,6 +13,7 @@ from crosspath.pipeline.plan import matched_cell
 from crosspath.pipeline.warnings import warnings_of
 from crosspath.ports import Validator
 from crosspath.scoring import build_tables, score
+from crosspath.store.ordering import in_order
 from crosspath.types import (
     Candidate,
     CellRow,
@@ -66,12 +67,13 @@ def _score_with(suite: Text, replays: Sequence[Replay], tasks: Mapping[str, Task
 
 
 def judge(facts: Facts, validator: Validator) -> Judgement:
-    """Everything that follows from the facts.
+    """Everything that follows from the facts, whatever order they come in.
 
     Raises:
         ConfigError: a suite is not acceptable.
         ValidatorError: a suite could not be carried out.
     """
+    facts = in_order(facts)
     scores = score_replays(facts, validator)
     index = FactIndex(facts, scores)
     decompositions = tuple(index.decomposition(candidate) for candidate in facts.lock.candidates)

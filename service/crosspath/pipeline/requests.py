@@ -1,7 +1,8 @@
 """Our own canonical request, and the key that a reply is stored under.
 
 The key is computed before anything is sent, from the rendered bytes and every parameter, the unset ones included, so that no
-two requests that could be answered differently share a reply. It holds the trial index: repeats never collapse.
+two requests that could be answered differently share a reply. It holds the trial: repeats never collapse, and two tasks or
+contracts with equal texts never take each other's baseline or recorded reply.
 """
 
 from typing import Any
@@ -28,6 +29,7 @@ def build_request(generation: Generation, contract: Contract, task: Task, index:
     messages = _messages(contract, task)
     tools = tuple(_tool(tool) for tool in contract.tools if generation.tools is None or tool.name in generation.tools)
     prices = model.prices
+    trial = TrialKey(generation=generation.digest, task=task.id, index=index)
     key = digest(
         {
             "version": KEY_VERSION,
@@ -36,12 +38,12 @@ def build_request(generation: Generation, contract: Contract, task: Task, index:
             "messages": list(messages),
             "tools": list(tools),
             "params": params,
-            "index": index,
+            "trial": trial.model_dump(mode="json"),
         }
     )
     return Request(
         key=key,
-        trial=TrialKey(generation=generation.digest, task=task.id, index=index),
+        trial=trial,
         contract=contract.name,
         endpoint=model.api_base,
         model=model.name,

@@ -1,5 +1,6 @@
 """Sentences that a reader of a result must not miss, each following from the facts."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -43,10 +44,14 @@ def _served_models(facts: Facts) -> Iterator[str]:
             yield f"{asked}: the endpoint answered as {served[0]!r}."
 
 
+_PINNED = re.compile(r"|[-@:](latest|\d{3,}|\d{4}(-\d{2}){1,2})")
+"""Nothing, or what providers append to a name to pin a version: ``-20250929``, ``-2024-08-06``, ``-0613``, ``@001``."""
+
+
 def _same_model(asked: str, served: str) -> bool:
-    """Equal, or a dated version of what was asked."""
-    name = asked.rpartition("/")[2]
-    return served == asked or served.rpartition("/")[2].startswith(name)
+    """Equal, or a dated version of what was asked: ``gpt-4o`` is not ``gpt-4``."""
+    name, answered = asked.rpartition("/")[2], served.rpartition("/")[2]
+    return served == asked or (answered.startswith(name) and _PINNED.fullmatch(answered[len(name) :]) is not None)
 
 
 def _limits(facts: Facts) -> Iterator[str]:

@@ -2,20 +2,23 @@
 
 from collections.abc import Sequence
 
-from crosspath.errors import ModelError, SandboxError
+from crosspath.errors import ModelError, SandboxError, boundary
 from crosspath.ports import Model, Sandbox
 from crosspath.types import Execution, Fault, ReplayJob, Reply, Request
 
+MAX_MESSAGE = 2000
+
 
 async def attempt(model: Model, request: Request) -> Reply | Fault:
-    """One attempt at one request; a ``ModelError`` comes back as data."""
+    """One attempt at one request; whatever goes wrong comes back as data."""
     try:
-        return await model.generate(request)
+        with boundary(ModelError, "the model adapter failed"):
+            return await model.generate(request)
     except ModelError as error:
         return Fault(
             boundary="model",
             type=error.type,
-            message=str(error)[:2000],
+            message=str(error)[:MAX_MESSAGE],
             retryable=error.retryable,
             retry_after_s=error.retry_after_s,
         )
@@ -24,7 +27,8 @@ async def attempt(model: Model, request: Request) -> Reply | Fault:
 def execute(sandbox: Sandbox, jobs: Sequence[ReplayJob]) -> tuple[Execution | Fault, ...]:
     """The replays of one trial; a sandbox that fails as a whole gives a fault for each."""
     try:
-        return sandbox.run(jobs)
+        with boundary(SandboxError, "the sandbox adapter failed"):
+            return sandbox.run(jobs)
     except SandboxError as error:
-        fault = Fault(boundary="sandbox", type="start_failed", message=str(error)[:2000], retryable=True)
+        fault = Fault(boundary="sandbox", type="start_failed", message=str(error)[:MAX_MESSAGE], retryable=True)
         return (fault,) * len(jobs)

@@ -1,85 +1,54 @@
 """The durable ledger: one SQLite file that every observation is appended to before anything is made of it.
 
-* One lease per ledger: a second process waits for the first (:class:`Lease`).
-* One writer. Rows are appended; a later observation of the same thing stands after the earlier one, never in its place.
+* One lease per ledger: a second process waits for the first (:class:`~crosspath.store.lease.Lease`).
+* One writer. Rows are appended; an observation that was made once is never replaced by a later one.
 * An attempt row is written *before* its request is sent. A row without an end is a request that was in flight when the
   program died: it may have been served and paid for, so it is counted, not forgotten.
-* A finished evaluation never changes; ``replay`` and ``validate`` open a new one.
+* A finished evaluation never changes: the database itself refuses. ``replay`` and ``validate`` open a new one.
 """
 
-import fcntl
-import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from crosspath.errors import ConfigError, StoreError
-from crosspath.types import Attempt, EvaluationHead, Facts, Replay, Trial, TrialKey
+from crosspath.store.lease import Lease
+from crosspath.store.ordering import in_order
+from crosspath.types import Attempt, EvaluationHead, Facts, Replay, Trial
 
 SCHEMA_VERSION = 1
 
-_SCHEMA = """
-CREATE TABLE evaluations (id TEXT PRIMARY KEY, created_at REAL, spec_digest TEXT, status TEXT, head TEXT, frame TEXT);
-CREATE TABLE sessions (evaluation TEXT, number INTEGER, started_at REAL, ended_at REAL, PRIMARY KEY (evaluation, number));
-CREATE TABLE attempts (evaluation TEXT, request_key TEXT, number INTEGER, session INTEGER, ended INTEGER, record TEXT,
-    PRIMARY KEY (evaluation, request_key, number));
-CREATE TABLE trials (seq INTEGER PRIMARY KEY, evaluation TEXT, generation TEXT, task TEXT, trial INTEGER, has_reply INTEGER,
-    record TEXT);
-CREATE INDEX trials_of ON trials (evaluation);
-CREATE TABLE replays (seq INTEGER PRIMARY KEY, evaluation TEXT, key TEXT, has_facts INTEGER, record TEXT);
-CREATE INDEX replays_of ON replays (evaluation);
-"""
+_NEVER = "SELECT RAISE(ABORT, 'a finished evaluation never changes')"
+_FINISHED = "(SELECT status FROM evaluations WHERE id = NEW.evaluation) = 'finished'"
+_SCHEMA = (
+    "CREATE TABLE evaluations (id TEXT PRIMARY KEY, created_at REAL, spec_digest TEXT, status TEXT, head TEXT, frame TEXT)",
+    "CREATE TABLE sessions (evaluation TEXT, number INTEGER, started_at REAL, ended_at REAL, PRIMARY KEY (evaluation, number))",
+    "CREATE TABLE attempts (evaluation TEXT, request_key TEXT, number INTEGER, state INTEGER, record TEXT,"
+    " PRIMARY KEY (evaluation, request_key, number))",
+    "CREATE TABLE trials (seq INTEGER PRIMARY KEY, evaluation TEXT, key TEXT, observed INTEGER, record TEXT)",
+    "CREATE TABLE replays (seq INTEGER PRIMARY KEY, evaluation TEXT, key TEXT, observed INTEGER, record TEXT)",
+    "CREATE INDEX trials_of ON trials (evaluation)",
+    "CREATE INDEX replays_of ON replays (evaluation)",
+    *(
+        f"CREATE TRIGGER finished_{table} BEFORE INSERT ON {table} WHEN {_FINISHED} BEGIN {_NEVER}; END"
+        for table in ("sessions", "attempts", "trials", "replays")
+    ),
+    "CREATE TRIGGER finished_evaluation BEFORE UPDATE ON evaluations WHEN OLD.status = 'finished'"
+    f" AND (NEW.status, NEW.frame, NEW.spec_digest) IS NOT (OLD.status, OLD.frame, OLD.spec_digest) BEGIN {_NEVER}; END",
+)
 
+_IN_FLIGHT, _ENDED, _LOST = 0, 1, 2
+"""States of an attempt row."""
 
-_ENDED, _LOST = 1, 2
-"""States of an attempt row beside 0, in flight."""
+Observed = Attempt | Trial | Replay
+"""What is appended. An attempt without an end opens its row; the same attempt with an end closes it."""
 
-
-class Lease:
-    """The right to write to a ledger, held by one process at a time and released when it dies, however it dies."""
-
-    def __init__(self, directory: Path) -> None:
-        self._path = directory / "ledger.lock"
-        self._file: int | None = None
-
-    def acquire(self, *, on_wait: Callable[[str], None] | None = None, timeout_s: float | None = None) -> None:
-        """Wait until no other process holds the lease.
-
-        Raises:
-            StoreError: ``timeout_s`` passed, or the directory is not writable.
-        """
-        try:
-            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise StoreError(f"{self._path.parent}: the store is not writable ({error.strerror})") from error
-        deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        told = False
-        while True:
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if on_wait and not told:
-                    on_wait(f"waiting for process {self._holder()} that is using this store")
-                    told = True
-                if deadline is not None and time.monotonic() > deadline:
-                    raise StoreError(f"{self._path.parent}: process {self._holder()} is using this store") from None
-                time.sleep(0.1)
-        os.ftruncate(self._file, 0)
-        os.pwrite(self._file, str(os.getpid()).encode(), 0)
-
-    def _holder(self) -> str:
-        return self._path.read_text().strip() or "unknown"
-
-    def release(self) -> None:
-        """Let the next process go on."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+_T = TypeVar("_T", Trial, Replay)
 
 
 class Ledger:
@@ -101,19 +70,21 @@ class Ledger:
         with self._errors():
             self._db = sqlite3.connect(self.path, timeout=30.0, isolation_level=None, check_same_thread=False)
             self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=FULL")
+            self._db.execute("PRAGMA synchronous=FULL")  # what was committed survives a power cut, too
             self._prepare()
 
     def _prepare(self) -> None:
-        version = self._db.execute("PRAGMA user_version").fetchone()[0]
-        if version == 0:
+        if self._schema_version() == 0:
             with self._transaction():
-                if self._db.execute("PRAGMA user_version").fetchone()[0] == 0:
-                    for statement in _SCHEMA.split(";"):
+                if self._schema_version() == 0:  # else another process was faster
+                    for statement in _SCHEMA:
                         self._db.execute(statement)
                     self._db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
-        elif version != SCHEMA_VERSION:
+        if (version := self._schema_version()) != SCHEMA_VERSION:
             raise StoreError(f"{self.path}: written by another version (schema {version}, this one reads {SCHEMA_VERSION})")
+
+    def _schema_version(self) -> int:
+        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -129,10 +100,16 @@ class Ledger:
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
+                self._db.execute("COMMIT")
             except BaseException:
-                self._db.execute("ROLLBACK")
+                if self._db.in_transaction:  # a full disk may have ended it already
+                    with suppress(sqlite3.Error):  # the first error is the one to tell
+                        self._db.execute("ROLLBACK")
                 raise
-            self._db.execute("COMMIT")
+
+    def _rows(self, query: str, *parameters: object) -> list[Any]:
+        with self._errors():
+            return self._db.execute(query, parameters).fetchall()
 
     def close(self) -> None:
         """Close the file and give the lease back."""
@@ -144,98 +121,91 @@ class Ledger:
     def new_id(self, name: str, now: float) -> str:
         """``NAME-YYYYMMDD-N`` with the first free N."""
         prefix = f"{name}-{time.strftime('%Y%m%d', time.gmtime(now))}-"
-        taken = {row[0] for row in self._db.execute("SELECT id FROM evaluations")}
+        taken = {row[0] for row in self._rows("SELECT id FROM evaluations")}
         return next(f"{prefix}{n}" for n in range(1, len(taken) + 2) if f"{prefix}{n}" not in taken)
 
     def open_evaluation(self, facts: Facts) -> None:
-        """Write the frame of a new evaluation: everything but trials, attempts and replays, which may be given too."""
-        frame = facts.model_copy(update={"trials": (), "attempts": (), "replays": (), "sessions": ()})
+        """Write a new evaluation: its frame, and the trials and replays that it starts with."""
+        head = facts.head
         with self._transaction():
-            self._db.execute(
-                "INSERT INTO evaluations VALUES (?, ?, ?, ?, ?, ?)",
-                (
-                    facts.head.id,
-                    facts.head.created_at,
-                    facts.head.spec_digest,
-                    facts.head.status,
-                    facts.head.to_json(),
-                    frame.to_json(),
-                ),
-            )
-            for trial in facts.trials:
-                self._insert_trial(facts.head.id, trial)
-            self._insert_replays(facts.head.id, facts.replays)
+            row = (head.id, head.created_at, head.spec_digest, "running", head.to_json(), _frame(facts))
+            self._db.execute("INSERT INTO evaluations VALUES (?, ?, ?, ?, ?, ?)", row)
+            for record in (*facts.trials, *facts.replays):
+                self._append(head.id, record)
+            self._db.execute("UPDATE evaluations SET status = ? WHERE id = ?", (head.status, head.id))
 
     def unfinished(self, spec_digest: str) -> str | None:
-        """The newest evaluation of this very spec that was started and not finished."""
-        row = self._db.execute(
-            "SELECT id FROM evaluations WHERE spec_digest = ? AND status != 'finished' ORDER BY created_at DESC LIMIT 1",
-            (spec_digest,),
-        ).fetchone()
-        return row[0] if row else None
+        """The newest evaluation of this very configuration that was started and not finished."""
+        query = "SELECT id FROM evaluations WHERE spec_digest = ? AND status != 'finished' ORDER BY created_at DESC, rowid DESC"
+        rows = self._rows(query, spec_digest)
+        return rows[0][0] if rows else None
 
     def update(self, facts: Facts) -> None:
-        """Rewrite head and frame of an unfinished evaluation (its status, what the lock learned)."""
-        frame = facts.model_copy(update={"trials": (), "attempts": (), "replays": (), "sessions": ()})
+        """Rewrite head and frame: its status, what the lock learned, where it was logged.
+
+        Raises:
+            StoreError: it is finished, and more would change than where it was logged.
+        """
+        head = facts.head
         with self._transaction():
             self._db.execute(
                 "UPDATE evaluations SET status = ?, head = ?, frame = ? WHERE id = ?",
-                (facts.head.status, facts.head.to_json(), frame.to_json(), facts.head.id),
+                (head.status, head.to_json(), _frame(facts), head.id),
             )
 
     def heads(self) -> tuple[EvaluationHead, ...]:
-        """All evaluations, oldest first."""
-        with self._errors():
-            rows = self._db.execute("SELECT head FROM evaluations ORDER BY created_at, rowid").fetchall()
-        return tuple(EvaluationHead.from_json(row[0]) for row in rows)
+        """All evaluations, oldest first.
+
+        Raises:
+            StoreError: the ledger can't be read.
+        """
+        rows = self._rows("SELECT id, head FROM evaluations ORDER BY created_at, rowid")
+        return tuple(self._parsed(EvaluationHead, head, name) for name, head in rows)
 
     def facts(self, evaluation: str) -> Facts:
-        """Everything that was observed, the last word on each trial and replay.
+        """Everything that was observed, in the order of the plan: the first observation of each trial and replay, or else its
+        last fault.
 
         Raises:
             ConfigError: there is no such evaluation.
             StoreError: the ledger can't be read.
         """
-        with self._errors():
-            row = self._db.execute("SELECT head, frame FROM evaluations WHERE id = ?", (evaluation,)).fetchone()
-            if row is None:
-                raise ConfigError(f"no evaluation {evaluation!r} in {self.path}; known: {self._known()}")
-            trials = {}
-            query = "SELECT generation, task, trial, has_reply, record FROM trials WHERE evaluation = ? ORDER BY seq"
-            for generation, task, index, has_reply, record in self._db.execute(query, (evaluation,)):
-                if has_reply or not trials.get((generation, task, index), (False,))[0]:
-                    trials[generation, task, index] = (has_reply, record)
-            replays = {}
-            query = "SELECT key, has_facts, record FROM replays WHERE evaluation = ? ORDER BY seq"
-            for key, has_facts, record in self._db.execute(query, (evaluation,)):
-                if has_facts or not replays.get(key, (False,))[0]:
-                    replays[key] = (has_facts, record)
-            attempts = self._db.execute(
-                "SELECT record FROM attempts WHERE evaluation = ? ORDER BY rowid", (evaluation,)
-            ).fetchall()
-            lost = self._db.execute(
-                "SELECT COUNT(*) FROM attempts WHERE evaluation = ? AND ended = ?", (evaluation, _LOST)
-            ).fetchone()
-            sessions = self._db.execute(
-                "SELECT started_at, ended_at FROM sessions WHERE evaluation = ? ORDER BY number", (evaluation,)
-            ).fetchall()
+        found = self._rows("SELECT head, frame FROM evaluations WHERE id = ?", evaluation)
+        if not found:
+            raise ConfigError(f"no evaluation {evaluation!r} in {self.path}; known: {self._known()}")
+        head, frame = found[0]
+        attempts = self._rows("SELECT record, state FROM attempts WHERE evaluation = ? ORDER BY rowid", evaluation)
+        sessions = self._rows("SELECT started_at, ended_at FROM sessions WHERE evaluation = ? ORDER BY number", evaluation)
+        facts = self._parsed(Facts, frame, evaluation).model_copy(
+            update={
+                "head": self._parsed(EvaluationHead, head, evaluation),
+                "trials": self._observations(Trial, "trials", evaluation),
+                "replays": self._observations(Replay, "replays", evaluation),
+                "attempts": tuple(self._parsed(Attempt, record, evaluation) for record, _ in attempts),
+                "sessions": tuple((start, end) for start, end in sessions),
+                "bought_again": sum(state == _LOST for _, state in attempts),
+            }
+        )
+        return in_order(facts)
+
+    def _observations(self, kind: type[_T], table: str, evaluation: str) -> tuple[_T, ...]:
+        last: dict[str, tuple[int, str]] = {}
+        for key, observed, record in self._rows(
+            f"SELECT key, observed, record FROM {table} WHERE evaluation = ? ORDER BY seq", evaluation
+        ):
+            if not last.get(key, (0,))[0]:
+                last[key] = (observed, record)
+        return tuple(self._parsed(kind, record, evaluation) for _, record in last.values())
+
+    def _parsed(self, kind: type[Any], text: str, evaluation: str) -> Any:
         try:
-            frame = Facts.from_json(row[1])
-            return frame.model_copy(
-                update={
-                    "head": EvaluationHead.from_json(row[0]),
-                    "trials": tuple(Trial.from_json(record) for _, record in trials.values()),
-                    "replays": tuple(Replay.from_json(record) for _, record in replays.values()),
-                    "attempts": tuple(Attempt.from_json(record[0]) for record in attempts),
-                    "sessions": tuple((start, end) for start, end in sessions),
-                    "bought_again": lost[0],
-                }
-            )
+            return kind.from_json(text)
         except (ValidationError, ValueError) as error:
-            raise StoreError(f"{self.path}: evaluation {evaluation} can't be read: {str(error).splitlines()[0]}") from error
+            first = str(error).splitlines()[0]
+            raise StoreError(f"{self.path}: evaluation {evaluation} can't be read: {first}") from error
 
     def _known(self) -> str:
-        ids = [row[0] for row in self._db.execute("SELECT id FROM evaluations ORDER BY created_at DESC LIMIT 5")]
+        ids = [row[0] for row in self._rows("SELECT id FROM evaluations ORDER BY created_at DESC LIMIT 5")]
         return ", ".join(ids) or "none yet"
 
     # -- observations --------------------------------------------------------------------------------------------------
@@ -243,10 +213,9 @@ class Ledger:
     def start_session(self, evaluation: str, now: float) -> int:
         """Begin one start of the program; returns its number, from 1."""
         with self._transaction():
-            query = "SELECT COALESCE(MAX(number), 0) + 1 FROM sessions WHERE evaluation = ?"
-            number = int(self._db.execute(query, (evaluation,)).fetchone()[0])
+            number = self._rows("SELECT COALESCE(MAX(number), 0) + 1 FROM sessions WHERE evaluation = ?", evaluation)[0][0]
             self._db.execute("INSERT INTO sessions VALUES (?, ?, ?, NULL)", (evaluation, number, now))
-        return number
+        return int(number)
 
     def end_session(self, evaluation: str, number: int, now: float) -> None:
         """Close it; a session without an end was killed."""
@@ -258,58 +227,48 @@ class Ledger:
 
         Each such row counts as bought again for good. Look-ups of recorded replies cost nothing and don't count.
         """
+        lost = 0
         with self._transaction():
-            rows = self._db.execute(
-                "SELECT rowid, record FROM attempts WHERE evaluation = ? AND ended = 0", (evaluation,)
-            ).fetchall()
-            for rowid, record in rows:
-                lost = 0 if Attempt.from_json(record).local else 1
-                self._db.execute("UPDATE attempts SET ended = ? WHERE rowid = ?", (_LOST if lost else _ENDED, rowid))
-        return sum(not Attempt.from_json(record).local for _, record in rows)
+            query = "SELECT rowid, record FROM attempts WHERE evaluation = ? AND state = ?"
+            for rowid, record in self._rows(query, evaluation, _IN_FLIGHT):
+                local = self._parsed(Attempt, record, evaluation).local
+                self._db.execute("UPDATE attempts SET state = ? WHERE rowid = ?", (_ENDED if local else _LOST, rowid))
+                lost += not local
+        return lost
 
-    def next_attempt(self, evaluation: str, request_key: str) -> int:
-        """The number that the next attempt at this request gets, from 1."""
-        query = "SELECT COALESCE(MAX(number), 0) + 1 FROM attempts WHERE evaluation = ? AND request_key = ?"
-        with self._errors():
-            return int(self._db.execute(query, (evaluation, request_key)).fetchone()[0])
+    def append(self, evaluation: str, records: Sequence[Observed]) -> None:
+        """Add observations in one transaction; all are durable when this returns.
 
-    def write_attempt(self, evaluation: str, attempt: Attempt) -> None:
-        """Before sending: the row without an end."""
+        Raises:
+            StoreError: none was written (a full disk, a finished evaluation, an attempt that is open already).
+        """
         with self._transaction():
-            self._db.execute(
-                "INSERT INTO attempts VALUES (?, ?, ?, ?, 0, ?)",
-                (evaluation, attempt.request_key, attempt.number, attempt.session, attempt.to_json()),
-            )
+            for record in records:
+                self._append(evaluation, record)
 
-    def end_attempt(self, evaluation: str, attempt: Attempt, trial: Trial | None = None) -> None:
-        """After it came back: the end, and the trial it settled, in one transaction."""
-        with self._transaction():
-            self._db.execute(
-                "UPDATE attempts SET ended = 1, record = ? WHERE evaluation = ? AND request_key = ? AND number = ?",
-                (attempt.to_json(), evaluation, attempt.request_key, attempt.number),
-            )
-            if trial is not None:
-                self._insert_trial(evaluation, trial)
-
-    def write_trial(self, evaluation: str, trial: Trial) -> None:
-        """A trial that ended without a request (a fault before sending)."""
-        with self._transaction():
-            self._insert_trial(evaluation, trial)
-
-    def _insert_trial(self, evaluation: str, trial: Trial) -> None:
-        key: TrialKey = trial.key
+    def _append(self, evaluation: str, record: Observed) -> None:
+        if isinstance(record, Attempt):
+            self._append_attempt(evaluation, record)
+            return
+        table, observation = ("trials", record.reply) if isinstance(record, Trial) else ("replays", record.execution)
         self._db.execute(
-            "INSERT INTO trials (evaluation, generation, task, trial, has_reply, record) VALUES (?, ?, ?, ?, ?, ?)",
-            (evaluation, key.generation, key.task, key.index, int(trial.reply is not None), trial.to_json()),
+            f"INSERT INTO {table} (evaluation, key, observed, record) VALUES (?, ?, ?, ?)",
+            (evaluation, record.key.to_json(), int(observation is not None), record.to_json()),
         )
 
-    def write_replays(self, evaluation: str, replays: Iterable[Replay]) -> None:
-        """All replays of one trial in one transaction."""
-        with self._transaction():
-            self._insert_replays(evaluation, replays)
+    def _append_attempt(self, evaluation: str, attempt: Attempt) -> None:
+        key = (evaluation, attempt.request_key, attempt.number)
+        if attempt.ended_at is None:
+            self._db.execute("INSERT INTO attempts VALUES (?, ?, ?, ?, ?)", (*key, _IN_FLIGHT, attempt.to_json()))
+        else:
+            self._db.execute(
+                "UPDATE attempts SET state = ?, record = ? WHERE evaluation = ? AND request_key = ? AND number = ?",
+                (_ENDED, attempt.to_json(), *key),
+            )
 
-    def _insert_replays(self, evaluation: str, replays: Iterable[Replay]) -> None:
-        self._db.executemany(
-            "INSERT INTO replays (evaluation, key, has_facts, record) VALUES (?, ?, ?, ?)",
-            [(evaluation, r.key.to_json(), int(r.execution is not None), r.to_json()) for r in replays],
-        )
+
+def _frame(facts: Facts) -> str:
+    """Everything but observations, and but where it was logged, which may be learned after the end."""
+    head = facts.head.model_copy(update={"mlflow_run": None, "mlflow_uri": None})
+    empty = {"head": head, "trials": (), "attempts": (), "replays": (), "sessions": (), "bought_again": 0}
+    return facts.model_copy(update=empty).to_json()
