@@ -8,18 +8,22 @@ from pathlib import Path
 from typing import Any
 
 from crosspath.app import adapters
+from crosspath.app.costs import cost_sentence, unpriced
 from crosspath.app.derive import replay_resolved, validate_resolved
 from crosspath.app.evaluation import Evaluation
-from crosspath.app.resolve import Resolved, read_spec, resolve
+from crosspath.app.resolve import Resolved, errors_name, read_spec, resolve
 from crosspath.app.session import Derivation, Opened, gather, open_evaluation
 from crosspath.errors import ConfigError, TrackerError
 from crosspath.pipeline.evaluate import Progress
 from crosspath.pipeline.judge import judge
 from crosspath.ports import Tracker
+from crosspath.scoring import load_suite
 from crosspath.spec import Spec, load_spec
 from crosspath.store.bundle import read_bundle, write_bundle
 from crosspath.store.ledger import Ledger
 from crosspath.types import Comparison, Facts, canonical_json
+
+EXECUTORS = ("local", "ray")
 
 
 def evaluate(
@@ -47,7 +51,9 @@ def evaluate(
     """
     resolved = resolved_spec(spec)
     directory = adapters.store_directory(store)
-    check_prices(resolved)
+    check_ready(resolved, executor)
+    if sentence := cost_sentence(resolved):
+        notify(sentence)
     with _ledger(directory, notify) as ledger:
         tracker = _checked_tracker(directory) if track else None
         opened = open_evaluation(ledger, resolved)
@@ -78,6 +84,7 @@ def replay(
         ConfigError: no such evaluation, or no such path.
         BoundaryError: the sandbox, the ledger or the tracking server failed.
     """
+    _require_executor(executor)
     directory = adapters.store_directory(store)
     with _ledger(directory, notify) as ledger:
         source = find_facts(ledger, evaluation)
@@ -169,7 +176,42 @@ def resolved_spec(spec: Spec | str | Path | dict[str, Any]) -> Resolved:
         return resolve(spec, Path.cwd())
     if isinstance(spec, dict):
         return resolve(load_spec(canonical_json(spec), "spec"), Path.cwd())
-    return resolve(*read_spec(spec))
+    with errors_name(str(spec)):
+        return resolve(*read_spec(spec))
+
+
+def check_ready(resolved: Resolved, executor: str | None) -> None:
+    """Refuse what would only fail after something was spent or written.
+
+    Raises:
+        ConfigError: no such executor, a cost limit that can't be kept, a suite that is not acceptable, a key that is not set.
+    """
+    _require_executor(executor)
+    check_prices(resolved)
+    check_suites(resolved)
+    if missing := missing_keys(resolved):
+        raise ConfigError(f"the environment variable {missing[0]} is not set; export {missing[0]}=...", field="api_key_env")
+
+
+def _require_executor(executor: str | None) -> None:
+    if executor not in (None, *EXECUTORS):
+        raise ConfigError(f"{executor!r} is not an executor; known: {', '.join(EXECUTORS)}", field="executor")
+
+
+def check_suites(resolved: Resolved) -> None:
+    """Refuse suites that could not judge.
+
+    Raises:
+        ConfigError: naming file, expectation and what would be right.
+    """
+    for suite in resolved.suites.values():
+        load_suite(suite)
+
+
+def missing_keys(resolved: Resolved) -> tuple[str, ...]:
+    """Names of the environment variables that hold keys according to the spec, and don't."""
+    named = {request.api_key_env for request in resolved.plan.requests if request.api_key_env}
+    return tuple(sorted(name for name in named if not os.environ.get(name)))
 
 
 def check_prices(resolved: Resolved) -> None:
@@ -180,8 +222,6 @@ def check_prices(resolved: Resolved) -> None:
     """
     if resolved.limits.max_cost_usd is None:
         return
-    from crosspath.app.costs import unpriced
-
     if lacking := unpriced(resolved.plan):
         raise ConfigError(
             f"max_cost_usd is set, but there is no price for {', '.join(lacking)}; give prices under models, or drop the limit",

@@ -48,6 +48,18 @@ def plan_costs(resolved: Resolved, *, cores: int) -> PlanCosts:
     )
 
 
+def cost_sentence(resolved: Resolved) -> str:
+    """What will be bought, in one sentence; empty where nothing reaches an endpoint."""
+    costs = plan_costs(resolved, cores=1)
+    if not costs.requests:
+        return ""
+    if costs.unpriced:
+        return f"up to {costs.requests} requests; what they cost is not known (no price for {', '.join(costs.unpriced)})"
+    limit = resolved.limits.max_cost_usd
+    bound = "" if limit is None else f", stopping at {limit:g} USD"
+    return f"up to {costs.requests} requests, {costs.worst.cost_usd:.4f} USD at worst{bound}"
+
+
 def with_known_price(request: Request) -> Request:
     """The request with litellm's own price where the spec gives none."""
     if _priced(request) or provider(request.model):

@@ -1,6 +1,7 @@
 """From a spec to a plan: reads the files that a spec names and joins them to one closed description."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,21 @@ def path_specs(own: Mapping[str, Any], base: Path) -> dict[str, PathSpec]:
     return found
 
 
+@contextmanager
+def errors_name(source: str) -> Iterator[None]:
+    """Complaints about a field that don't say in which file it stands get ``source``.
+
+    Raises:
+        ConfigError: whatever the block raises.
+    """
+    try:
+        yield
+    except ConfigError as error:
+        if error.source is not None:
+            raise
+        raise ConfigError(error.problem, source=source, field=error.field) from error
+
+
 def read_paths(file: Path) -> dict[str, Any]:
     """Own paths by name from a YAML file, as in a spec's ``transports``.
 
@@ -120,8 +136,9 @@ def read_paths(file: Path) -> dict[str, Any]:
 
 
 def _suite(name: str, base: Path) -> Text:
+    """The suite under the name that the spec gives it, so that a result does not depend on where the spec lies."""
     own = base / name
-    return catalogue.suite_text(str(own) if own.is_file() else name)
+    return catalogue.suite_text(str(own) if own.is_file() else name).model_copy(update={"name": name})
 
 
 def _recordings(candidates: Sequence[Candidate], base: Path) -> dict[str, tuple[RecordedReply, ...]]:

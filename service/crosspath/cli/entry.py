@@ -1,12 +1,14 @@
 """The command tree, and the one place where errors become exit codes."""
 
+import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from crosspath import __version__
-from crosspath.cli.exits import EXIT_INFRASTRUCTURE, EXIT_USAGE
+from crosspath.cli.exits import EXIT_INFRASTRUCTURE, EXIT_INTERRUPTED, EXIT_OUTPUT_CLOSED, EXIT_USAGE
+from crosspath.cli.output import OutputClosed
 from crosspath.errors import BoundaryError, ConfigError
 
 app = typer.Typer(
@@ -15,8 +17,11 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help is twice as fast, and brackets in it stay brackets
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+_UsageError: Any = typer.BadParameter.__base__
+"""Base of all complaints about arguments; typer gives it no public name."""
 
 
 def _version(wanted: bool) -> None:
@@ -41,21 +46,38 @@ def main() -> None:
     evaluation_commands.register(app)
     catalogue_commands.register(app)
     house_commands.register(app)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # pyright: ignore - a terminal that can't show it gets an escape
+    sys.exit(_run())
+
+
+def _run() -> int:
     try:
-        app()
+        code = app(standalone_mode=False) or 0
+    except _UsageError as error:
+        return _usage(error)
     except ConfigError as error:
-        _complain(error, EXIT_USAGE)
+        return _complain(str(error), EXIT_USAGE)
     except BoundaryError as error:
-        _complain(error, EXIT_INFRASTRUCTURE)
-    except KeyboardInterrupt:
-        print("interrupted; the same command goes on where it stopped", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(EXIT_INFRASTRUCTURE)
+        return _complain(str(error), EXIT_INFRASTRUCTURE)
+    except OutputClosed:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains when it ends
+        return EXIT_OUTPUT_CLOSED
+    if code == EXIT_INTERRUPTED:
+        return _complain("interrupted; the same command goes on where it stopped", EXIT_INTERRUPTED)
+    return code
 
 
-def _complain(error: Exception, code: int) -> None:
-    line = " ".join(str(error).split())
-    print(f"crosspath: {line}", file=sys.stderr)
-    sys.exit(code)
+def _usage(error: Any) -> int:
+    """One line in place of three; help as such where nothing was asked."""
+    context, message = error.ctx, error.format_message()
+    if message.startswith("Usage:"):
+        print(message)
+        return EXIT_USAGE
+    command = context.command_path if context else "crosspath"
+    return _complain(f"{message} (see: {command} --help)", EXIT_USAGE)
+
+
+def _complain(message: str, code: int) -> int:
+    print(f"crosspath: {' '.join(message.split())}", file=sys.stderr)
+    return code

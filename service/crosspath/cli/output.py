@@ -1,77 +1,102 @@
-"""What commands print: one JSON document, or text for a person. Progress and remarks go to standard error."""
+"""What commands print: one JSON document, or text for a person. Progress and remarks go to standard error.
+
+rich is imported only where something is drawn: help must be quick.
+"""
 
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Annotated, Any
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bar
-from rich.table import Table
 
-from crosspath.pipeline.evaluate import Progress
+if TYPE_CHECKING:
+    from crosspath.pipeline.evaluate import Progress
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output and nothing else there.")]
 StoreOption = Annotated[
     str | None, typer.Option("--store", help="Directory of the ledger (default: $CROSSPATH_STORE or .crosspath).")
 ]
+WIDTH_OF_A_FILE = 200
+"""Columns of a table where standard output is no terminal."""
+
+
+class OutputClosed(Exception):
+    """Whoever read standard output has stopped reading."""
 
 
 def print_json(document: Any) -> None:
     """One strict JSON document on standard output."""
-    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False) + "\n")
+    say(json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False))
 
 
 def say(text: str) -> None:
-    """Text for a person on standard output; what can't be encoded there is escaped, never a crash."""
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    """Text for a person on standard output.
+
+    Raises:
+        OutputClosed: nobody reads it.
+    """
+    try:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise OutputClosed from None
 
 
 def remark(text: str) -> None:
     """A sentence on standard error."""
-    sys.stderr.write(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
+    with suppress(BrokenPipeError):
+        sys.stderr.write(text + "\n")
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str | None = None) -> None:
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """A table on standard output; cells are taken literally, never as markup."""
-    table = Table(title=title, title_justify="left", header_style="bold", show_lines=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(_plain(cell) for cell in row))
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=200)
-    console.print(table)
-
-
-def _plain(cell: object) -> Any:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
     from rich.text import Text
 
-    return Text("" if cell is None else str(cell).encode("utf-8", "backslashreplace").decode("utf-8"))
+    table = Table(header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        table.add_column(Text(column), overflow="fold")
+    for row in rows:
+        table.add_row(*(Text("" if cell is None else _printable(str(cell))) for cell in row))
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=WIDTH_OF_A_FILE)
+    with console.capture() as captured:
+        console.print(table)
+    lines = [line.rstrip() for line in captured.get().split("\n")]
+    say("\n".join(line for line in lines if line))
+
+
+def _printable(cell: str) -> str:
+    """Without characters that would steer a terminal."""
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in cell)
 
 
 @contextmanager
-def live_progress(*, quiet: bool) -> Iterator[Progress]:
+def live_progress(*, quiet: bool) -> "Iterator[Progress]":
     """Live counts of trials, replays, retries and faults on standard error; nothing when it is not a terminal."""
-    console = Console(stderr=True)
-    if quiet or not console.is_terminal:
+    from crosspath.pipeline.evaluate import Progress
+
+    if quiet or not sys.stderr.isatty():
         yield Progress()
         return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[counts]}"))
-    with Bar(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
+    with Bar(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("trials", total=None, counts="starting workers")
-        yield Progress(
-            changed=lambda p: bar.update(task, total=p.trials, completed=p.trials_done, counts=_counts(p.replays_done, p))
-        )
+        yield Progress(changed=lambda p: bar.update(task, total=p.trials, completed=p.trials_done, counts=progress_counts(p)))
 
 
-def _counts(replays: int, progress: Progress) -> str:
-    parts = [f"{replays} replays"]
+def progress_counts(progress: "Progress") -> str:
+    """``12 replays, 2 retries, 1 rate_limit``."""
+    parts = [f"{progress.replays_done} replays"]
     if progress.retries:
         parts.append(f"{progress.retries} retries")
     parts += [f"{count} {kind}" for kind, count in sorted(progress.faults.items())]
