@@ -23,6 +23,7 @@ from crosspath.adapters.sandboxing.failures import JobFailure
 from crosspath.adapters.sandboxing.jobs import Start, run_job
 from crosspath.adapters.sandboxing.toolchain import toolchain
 from crosspath.adapters.sandboxing.workdir import remove_tree, write_entries
+from crosspath.errors import SandboxError
 from crosspath.types import Command, ExecResult, Execution, Fault, FileEntry, ReplayJob, SandboxLimits, Task, Toolchain
 
 ENFORCED = ("time", "output")
@@ -38,7 +39,13 @@ class ProcessSandbox:
         self.limits = limits or SandboxLimits()
 
     def run(self, jobs: Sequence[ReplayJob]) -> tuple[Execution | Fault, ...]:
-        """One result per job, in order."""
+        """One result per job, in order.
+
+        Raises:
+            SandboxError: not on Linux.
+        """
+        if not hasattr(os, "pidfd_open"):
+            raise SandboxError("the sandbox 'none' needs Linux 5.3 or newer")
         return tuple(run_job(job, self.limits, self._room) for job in jobs)
 
     def describe(self) -> Toolchain:

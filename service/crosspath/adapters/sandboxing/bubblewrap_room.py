@@ -73,16 +73,13 @@ class BubblewrapRoom:
     def start(self, start: Start) -> ExecResult:
         """Run one program in its own ``bwrap``; when this returns its first process, and so all of them, are dead."""
         argv = self._argv(start, [(self._reachable(bind), bind) for bind in start.binds])
-        events = self.cage.cgroup.events() if self.cage.cgroup else {}
         with Running(self.cage.spawner, self.cage.cgroup, argv, start, self.limits) as running:
             result = running.finish()
-        return result.model_copy(update={"limits_hit": (*result.limits_hit, *self._limits_hit(events))})
+        return result.model_copy(update={"limits_hit": (*result.limits_hit, *self._limits_hit())})
 
-    def _limits_hit(self, before: dict[Limit, int]) -> Iterator[Limit]:
-        after = self.cage.cgroup.events() if self.cage.cgroup else {}
-        for limit, count in after.items():
-            if count > before[limit]:
-                yield limit
+    def _limits_hit(self) -> Iterator[Limit]:
+        if self.cage.cgroup is not None:
+            yield from self.cage.cgroup.hits()
         disk = os.fstatvfs(self.disk)
         if disk.f_bavail == 0:
             yield "disk"

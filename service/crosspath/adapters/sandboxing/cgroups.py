@@ -5,7 +5,7 @@ import itertools
 import os
 import subprocess
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,11 +34,16 @@ _V2 = {
 }
 
 
+_Membership = tuple[Path, Path, tuple[str, ...]]
+"""Our group, the mount point and the controllers (none: version 2) of a hierarchy."""
+
+
 class Cgroup:
     """The group, or one group per controller, that holds the processes of one sandbox at a time."""
 
     def __init__(self, controls: dict[Path, tuple[_Control, ...]]) -> None:
         self._controls = controls
+        self._seen = self._events()
         self.close = weakref.finalize(self, _remove, tuple(controls))
 
     @property
@@ -51,8 +56,12 @@ class Cgroup:
         for directory in self._controls:
             (directory / "cgroup.procs").write_text(str(pid))
 
-    def events(self) -> dict[Limit, int]:
-        """How often each bound was met so far."""
+    def hits(self) -> tuple[Limit, ...]:
+        """Which bounds were met since the last call."""
+        before, self._seen = self._seen, self._events()
+        return tuple(limit for limit, count in self._seen.items() if count > before[limit])
+
+    def _events(self) -> dict[Limit, int]:
         return {
             control.limit: _event(directory / control.events_file, control.event)
             for directory, controls in self._controls.items()
@@ -65,11 +74,16 @@ class Cgroup:
         return len({int(pid) for pid in (directory / "cgroup.procs").read_text().split()} - without)
 
 
-def open_cgroup(limits: SandboxLimits) -> Cgroup | None:
-    """A group with these bounds, or None where no group can be made."""
-    _remove_stale()
-    found = {path: controls for path, controls in _places() if _set_up(path, controls, limits)}
-    # Version 2 first: a machine that has both (hybrid) has its controllers in one of them only.
+def open_cgroup(limits: SandboxLimits, *, proc: Path = Path("/proc/self"), name: str | None = None) -> Cgroup | None:
+    """A group with these bounds, or None where no group can be made.
+
+    ``proc`` is where the kernel describes this process, ``name`` that of the new group.
+    """
+    memberships = list(_memberships(proc))
+    _remove_stale(memberships)
+    name = name or f"crosspath-{os.getpid()}-{next(_number)}"
+    found = {path: controls for path, controls in _places(memberships, name) if _set_up(path, controls, limits)}
+    # A hybrid machine shows a controller in one hierarchy only; should it be in both, the first one found counts.
     seen: set[Limit] = set()
     kept: dict[Path, tuple[_Control, ...]] = {}
     for path, controls in found.items():
@@ -82,9 +96,8 @@ def open_cgroup(limits: SandboxLimits) -> Cgroup | None:
     return Cgroup(kept) if kept else None
 
 
-def _places() -> Iterator[tuple[Path, tuple[_Control, ...]]]:
-    name = f"crosspath-{os.getpid()}-{next(_number)}"
-    for own, mount, controllers in _memberships():
+def _places(memberships: Sequence[_Membership], name: str) -> Iterator[tuple[Path, tuple[_Control, ...]]]:
+    for own, mount, controllers in memberships:
         if controllers:
             controls = tuple(_V1[controller] for controller in controllers if controller in _V1)
             if controls:
@@ -93,11 +106,11 @@ def _places() -> Iterator[tuple[Path, tuple[_Control, ...]]]:
             yield parent / name, tuple(_V2.values())
 
 
-def _memberships() -> Iterator[tuple[Path, Path, tuple[str, ...]]]:
-    """Our group, the mount point and the controllers (none: version 2) of every hierarchy."""
-    mounts = _mounts()
+def _memberships(proc: Path) -> Iterator[_Membership]:
+    """Every hierarchy that we are in."""
+    mounts = _mounts(proc)
     try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
+        lines = (proc / "cgroup").read_text().splitlines()
     except OSError:
         return
     for line in reversed(lines):
@@ -108,11 +121,11 @@ def _memberships() -> Iterator[tuple[Path, Path, tuple[str, ...]]]:
             yield mount / path.lstrip("/"), mount, controllers
 
 
-def _mounts() -> dict[str, Path]:
+def _mounts(proc: Path) -> dict[str, Path]:
     """Controller -> where its hierarchy is mounted; ``""`` for version 2."""
     found: dict[str, Path] = {}
     with contextlib.suppress(OSError):
-        for line in Path("/proc/self/mounts").read_text().splitlines():
+        for line in (proc / "mounts").read_text().splitlines():
             _, place, kind, options = line.split()[:4]
             names = options.split(",") if kind == "cgroup" else [""] if kind == "cgroup2" else []
             for name in names:
@@ -136,16 +149,26 @@ def _delegating_parent(own: Path, mount: Path) -> Path | None:
 def _set_up(path: Path, controls: tuple[_Control, ...], limits: SandboxLimits) -> bool:
     bounds = {"processes": limits.processes, "memory": limits.memory_bytes}
     try:
-        path.mkdir()
+        path.mkdir(exist_ok=True)
         for control in controls:
-            for name in control.bound_files:
-                if (path / name).exists():
-                    (path / name).write_text("0" if name == "memory.swap.max" else str(bounds[control.limit]))
+            required, *optional = control.bound_files
+            _write(path / required, str(bounds[control.limit]))
+            for name in filter(lambda name: (path / name).exists(), optional):
+                _write(path / name, "0" if name == "memory.swap.max" else str(bounds[control.limit]))
         _prove(path)
     except (OSError, subprocess.SubprocessError):
         _remove((path,))
         return False
     return True
+
+
+def _write(file: Path, text: str) -> None:
+    """Write to a control file, which must exist: without its controller it doesn't."""
+    fd = os.open(file, os.O_WRONLY)
+    try:
+        os.write(fd, text.encode())
+    finally:
+        os.close(fd)
 
 
 def _prove(path: Path) -> None:
@@ -169,9 +192,9 @@ def _remove(paths: tuple[Path, ...]) -> None:
             path.rmdir()
 
 
-def _remove_stale() -> None:
+def _remove_stale(memberships: Sequence[_Membership]) -> None:
     """Groups that a killed worker left behind: empty, and their owner is gone."""
-    for own, mount, _ in _memberships():
+    for own, mount, _ in memberships:
         for parent in {own, mount}:
             for path in parent.glob("crosspath-*-*"):
                 if not Path(f"/proc/{path.name.split('-')[1]}").exists():

@@ -62,11 +62,12 @@ def bind(source: bytes, target: bytes, uid: int) -> None:
     tree = libc.syscall(SYS_OPEN_TREE, AT_FDCWD, source, OPEN_TREE_CLONE | AT_RECURSIVE | os.O_CLOEXEC)
     checked(min(tree, 0), "bind " + os.fsdecode(source))
     try:
-        users = user_namespace_mapping_root_to(uid)
-        attributes = MountAttr(MOUNT_ATTR_IDMAP, 0, 0, users)
-        # Not every file system can do this; then the files keep their owner.
-        libc.syscall(SYS_MOUNT_SETATTR, tree, b"", AT_EMPTY_PATH, ctypes.byref(attributes), ctypes.sizeof(attributes))
-        os.close(users)
+        # Not every file system and not every container can do this; then the files keep their owner.
+        with contextlib.suppress(OSError):
+            users = user_namespace_mapping_root_to(uid)
+            attributes = MountAttr(MOUNT_ATTR_IDMAP, 0, 0, users)
+            libc.syscall(SYS_MOUNT_SETATTR, tree, b"", AT_EMPTY_PATH, ctypes.byref(attributes), ctypes.sizeof(attributes))
+            os.close(users)
         moved = libc.syscall(SYS_MOVE_MOUNT, tree, b"", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH)
         checked(moved, "bind " + os.fsdecode(source))
     finally:

@@ -17,9 +17,26 @@ _FIRST_HOST_UID = 1_879_048_192
 """Far above what distributions, directories of users and subordinate ranges hand out."""
 
 
-def unprivileged_uid() -> int:
-    """A host uid for this worker's sandboxes, if we are root; 0: we have no choice and stay who we are."""
-    return _FIRST_HOST_UID + os.getpid() % 1_000_000 if os.geteuid() == 0 else 0
+_NEEDS_NAMESPACES = (
+    "this machine does not let us make namespaces ({0}); allow it (in a container: --privileged, or CAP_SYS_ADMIN and no seccomp "
+    "filter; on Ubuntu: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0), or choose --sandbox none"
+)
+
+
+def unprivileged_uid(uid_map: str | None = None) -> int:
+    """A host uid for this worker's sandboxes, if we are root; 0: we have no choice and stay who we are.
+
+    In a container only some numbers exist: those that ``uid_map`` (of ``/proc/self``) lists.
+    """
+    if os.geteuid() != 0:
+        return 0
+    text = Path("/proc/self/uid_map").read_text() if uid_map is None else uid_map
+    ranges = [(int(first), int(count)) for first, _, count in (line.split() for line in text.splitlines())]
+    wanted = _FIRST_HOST_UID + os.getpid() % 1_000_000
+    if any(first <= wanted < first + count for first, count in ranges):
+        return wanted
+    first, count = max(ranges)
+    return first + count - 1 - os.getpid() % max(1, count // 2)
 
 
 class Spawner:
@@ -45,7 +62,11 @@ class Spawner:
             self._mount.close()
             self._mount = self._spawn
         self.close = weakref.finalize(self, _end, self._process, (self._spawn, self._mount), self.base)
-        self._expect_ok(self._spawn, "set up namespaces")
+        try:
+            self._expect_ok(self._spawn, "start")
+        except SandboxError as error:
+            self.close()
+            raise SandboxError(_NEEDS_NAMESPACES.format(error)) from error
 
     def spawn(self, argv: Sequence[bytes], fds: Sequence[int]) -> None:
         """Start ``argv`` with ``fds`` as its descriptors 0, 1, 2, ...
