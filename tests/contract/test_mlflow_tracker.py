@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from mlflow.entities import Feedback, Run, Trace
 
 from builders import evaluation, task
 from crosspath.adapters.mlflow_tracker import MlflowClient, MlflowRef, MlflowTracker, TracingClient
@@ -15,14 +16,17 @@ from crosspath.errors import TrackerError
 from crosspath.store.bundle import write_bundle
 from crosspath.types import Facts, Judgement
 
+# SQLAlchemy 2.1 deprecates a loader strategy that MLflow 3.17 uses for its own tables.
+pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning")
+
 
 class Store:
     """A tracker on an embedded store, and what it holds."""
 
-    def __init__(self, directory: Path, **options: int) -> None:
+    def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.uri = embedded_uri(directory)
-        self.tracker = MlflowTracker(self.uri, **options)
+        self.tracker = MlflowTracker(self.uri)
         self.client = MlflowClient(self.uri, self.uri)
 
     def log(self, facts: Facts, judgement: Judgement, parent: str | None = None) -> MlflowRef:
@@ -30,14 +34,14 @@ class Store:
         write_bundle(facts, judgement, bundle)
         return self.tracker.log(facts, judgement, bundle, parent)
 
-    def nested(self, parent: str, role: str = "matched"):
+    def nested(self, parent: str, role: str = "matched") -> list[Run]:
         wanted = f"tags.`mlflow.parentRunId` = '{parent}' and tags.`crosspath.role` = '{role}'"
         experiments = [one.experiment_id for one in self.client.search_experiments()]
-        return self.client.search_runs(experiments, wanted, order_by=["attributes.start_time DESC"])
+        return list(self.client.search_runs(experiments, wanted, order_by=["attributes.start_time DESC"]))
 
-    def traces(self, run_id: str):
+    def traces(self, run_id: str) -> list[Trace]:
         experiment = self.client.get_run(run_id).info.experiment_id
-        return TracingClient(self.uri).search_traces([experiment], f"metadata.`mlflow.sourceRun` = '{run_id}'")
+        return list(TracingClient(self.uri).search_traces([experiment], f"metadata.`mlflow.sourceRun` = '{run_id}'"))
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +82,7 @@ def test_rows_are_paired_by_request(store: Store) -> None:
     first, second = (store.traces(run.info.run_id) for run in store.nested(reference.run_id))
     assert len(first) == len(second) == 3
     assert {trace.info.request_preview for trace in first} == {trace.info.request_preview for trace in second}
-    values = {one.name: one.value for one in second[0].info.assessments}
+    values = {one.name: one.value for one in second[0].info.assessments if isinstance(one, Feedback)}
     assert values == {"passed": True, "state_ok": True, "reported_ok": True, "cause": "none"}
     assert second[0].data.spans[0].outputs["verdict"] == "passed"
 
@@ -87,7 +91,7 @@ def test_fault_is_no_verdict(store: Store) -> None:
     """A trial without a reply is an assessment with an error: neither true nor false."""
     reference = store.log(*evaluation("fault-1", fault=True))
     traces = store.traces(store.nested(reference.run_id)[0].info.run_id)
-    faults = [one for trace in traces for one in trace.info.assessments if one.error]
+    faults = [one for trace in traces for one in trace.info.assessments if isinstance(one, Feedback) and one.error]
     assert [one.value for one in faults] == [None]
     assert "server_error" in str(faults[0].error)
 
@@ -146,7 +150,9 @@ def test_contracts_are_registered_once(store: Store) -> None:
     third = store.nested(store.log(changed, judgement).run_id)[0].data.tags
     assert third["contract.prompt"] != tags[0]
     name, version = third["contract.prompt"].removeprefix("prompts:/").split("/")
-    assert store.client.get_prompt_version(name, version).template == told[1].content
+    registered = store.client.get_prompt_version(name, version)
+    assert registered is not None
+    assert registered.template == told[1].content
     assert json.loads(third["mlflow.linkedPrompts"]) == [{"name": name, "version": version}]
 
 

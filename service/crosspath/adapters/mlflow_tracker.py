@@ -14,7 +14,7 @@ from pathlib import Path
 from crosspath.adapters.mlflow_layout import EVALUATION_TAG, LOGGED_TAG, Layout, RunContent, layout
 from crosspath.adapters.mlflow_names import MAX_PROMPT, chunks, prompt_name, prompt_tags
 from crosspath.adapters.mlflow_rows import Row, span_record
-from crosspath.adapters.mlflow_ui import QUIET_ENVIRONMENT, artifacts_beside, evaluation_url, file_name, is_server
+from crosspath.adapters.mlflow_ui import QUIET_ENVIRONMENT, artifacts_beside, evaluation_url, file_name
 from crosspath.errors import StoreError, TrackerError, boundary
 from crosspath.store.bundle import index_digest, read_bundle
 from crosspath.types import Facts, Judgement, Text
@@ -74,7 +74,7 @@ class MlflowTracker:
         """
         self._uri = tracking_uri
         self._max_traces = max_traces
-        self._artifact_root = None if is_server(tracking_uri) else (artifact_root or artifacts_beside(tracking_uri))
+        self._artifact_root = artifact_root or artifacts_beside(tracking_uri)
 
     @property
     def uri(self) -> str:

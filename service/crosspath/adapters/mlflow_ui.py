@@ -22,10 +22,10 @@ def embedded_uri(directory: Path) -> str:
     return f"sqlite:///{(directory / 'mlflow.db').resolve()}"
 
 
-def artifacts_beside(tracking_uri: str) -> Path:
-    """``artifacts`` in the directory of an embedded store's database file."""
+def artifacts_beside(tracking_uri: str) -> Path | None:
+    """``artifacts`` in the directory of an embedded store's database file; None for servers and other databases."""
     path = unquote(urlsplit(tracking_uri).path)
-    return Path(path[1:] if path.startswith("//") or tracking_uri.startswith("sqlite:") else path).parent / "artifacts"
+    return Path(path[1:]).parent / "artifacts" if tracking_uri.startswith("sqlite:///") else None
 
 
 def file_name(experiment: str) -> str:

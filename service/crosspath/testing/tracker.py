@@ -38,6 +38,20 @@ class MemoryTracker:
     reachable: bool = True
     runs: dict[str, MemoryRun] = field(default_factory=dict[str, MemoryRun])
 
+    @property
+    def uri(self) -> str:
+        """Where it logs to."""
+        return "memory:"
+
+    def check(self) -> None:
+        """A sign of life.
+
+        Raises:
+            TrackerError: ``reachable`` is False.
+        """
+        if not self.reachable:
+            raise TrackerError("MLflow at memory: can't be used (it was made unreachable)")
+
     def open_run(self, name: str) -> str:
         """A run that somebody else opened, as ``mlflow run`` does; its id."""
         return self._add(MemoryRun(f"memory-{len(self.runs) + 1}", name)).run_id
@@ -71,7 +85,7 @@ class MemoryTracker:
         Raises:
             TrackerError: no such run, it holds no evaluation, or the bundle is damaged.
         """
-        self._require_reachable()
+        self.check()
         run = self.runs.get(run_id)
         parent = self.runs.get(run.parent) if run and run.parent else run
         if parent is None or parent.bundle is None:
@@ -84,15 +98,11 @@ class MemoryTracker:
         return found
 
     def _content(self, bundle: Path) -> str:
-        self._require_reachable()
+        self.check()
         try:
             return index_digest(bundle)
         except StoreError as error:
             raise TrackerError(f"nothing to log: {error}") from error
-
-    def _require_reachable(self) -> None:
-        if not self.reachable:
-            raise TrackerError("MLflow at memory: can't be used (it was made unreachable)")
 
     def _add(self, run: MemoryRun) -> MemoryRun:
         self.runs[run.run_id] = run

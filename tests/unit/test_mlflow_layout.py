@@ -1,0 +1,236 @@
+"""What an evaluation looks like in MLflow, without MLflow."""
+
+import re
+from itertools import combinations, pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import estimate, evaluation, task
+from crosspath.adapters.mlflow_layout import layout
+from crosspath.adapters.mlflow_names import (
+    MAX_METRICS,
+    MAX_PARAM,
+    MAX_TAG,
+    check_run,
+    clean_name,
+    finite,
+    fit_note,
+    flatten,
+    prompt_name,
+    shown,
+    value_text,
+)
+from crosspath.adapters.mlflow_params import EFFECT_METRICS, EFFECT_VALUES, cell_metrics, estimate_text, spend_metrics
+from crosspath.adapters.mlflow_rows import LONGEST_TEXT, bounded, select_rows
+from crosspath.adapters.mlflow_ui import artifacts_beside, embedded_uri, evaluation_url, ui_command
+from crosspath.errors import TrackerError
+from crosspath.types import Cause, Spend
+
+CAUSES = Cause.__args__
+HEADER = 10
+"""Letters of a column's name that MLflow shows."""
+
+
+def full_metrics() -> set[str]:
+    """Every metric name that one nested run can have."""
+    facts, judgement = evaluation()
+    decomposition = judgement.decompositions[0]
+    cell = decomposition.cells[3].model_copy(
+        update={"causes": dict.fromkeys(CAUSES, 1), "tiers": {str(tier): (1, 2) for tier in range(4)}}
+    )
+    bounds = cell.rate.model_copy(update={"worst": 0.1, "best": 0.9})
+    effect = decomposition.effects[0].model_copy(update={"name": "contract_effect"})
+    more = decomposition.model_copy(update={"effects": (*decomposition.effects, effect)})
+    assert facts.cells
+    return set(cell_metrics(cell.model_copy(update={"rate": bounds}), more))
+
+
+def test_headers_differ() -> None:
+    """MLflow cuts column headers after about ten letters: no two metrics of a run look the same there."""
+    spend = Spend(cost_usd=1.0, prompt_tokens=1, completion_tokens=1, cost_known_usd=1.0)
+    _, judgement = evaluation()
+    names = full_metrics() | set(spend_metrics(judgement.model_copy(update={"spend": spend})))
+    alike = [(a, b) for a, b in combinations(sorted(names), 2) if a[:HEADER] == b[:HEADER]]
+    assert alike == []
+
+
+def test_few_enough_metrics() -> None:
+    """Even a run with every cause, tier and effect stays below what a person can compare."""
+    assert len(full_metrics()) <= MAX_METRICS
+    assert EFFECT_METRICS.keys() == EFFECT_VALUES.keys()
+
+
+def test_columns_start_with_the_answer() -> None:
+    """The pass rate comes first, then the effects."""
+    nested = layout(*evaluation(), max_rows=100).nested[0]
+    assert list(nested.metrics)[:4] == ["pass_rate", "damage_pp", "compens_pp", "gap_pp"]
+
+
+def test_every_configuration_field_is_a_param() -> None:
+    """A nested run has the whole configuration in dotted names; what was not set says so."""
+    facts, judgement = evaluation()
+    params = layout(facts, judgement, max_rows=100).nested[0].params
+    point = facts.lock.candidates[0].generation.operating_point
+    assert {f"op.{name}" for name in type(point).model_fields} <= params.keys()
+    assert params["op.top_p"] == "unset"
+    assert params["op.temperature"] == "0.0"
+    wanted = {"model", "contract", "contract.version", "contract.digest", "transport", "harness", "request_style", "validator"}
+    wanted |= {"tools", "reference.contract", "reference.transport", "tasks.digest", "toolchain.sandbox", "packages.mlflow"}
+    wanted |= {"commit", "dirty", "lock.digest", "trials", "toolchain.limits_enforced", "toolchain.programs.bash"}
+    assert wanted <= params.keys()
+
+
+def test_columns_line_up_between_candidates() -> None:
+    """All nested runs have the same params, so that two candidates can be compared line by line."""
+    nested = layout(*evaluation(), max_rows=100).nested
+    assert len({frozenset(run.params) for run in nested}) == 1
+
+
+def test_nothing_secret() -> None:
+    """A key is named by its environment variable; its value is nowhere in the records, and so not in MLflow."""
+    params = layout(*evaluation(), max_rows=100).nested[0].params
+    assert params["model.api_key_env"] == "unset"
+
+
+def test_unknown_is_left_out() -> None:
+    """An unknown cost, an empty cell or an infinite value is no metric; zero is one."""
+    assert finite({"a": None, "b": float("nan"), "c": float("inf"), "d": 0}) == {"d": 0.0}
+    _, judgement = evaluation()
+    assert "cost_usd" not in spend_metrics(judgement)
+    cell = judgement.decompositions[0].cells[0].model_copy(update={"rate": estimate(None, 0), "scored": 0, "passed": 0})
+    assert "pass_rate" not in cell_metrics(cell)
+
+
+def test_long_param_goes_to_a_file() -> None:
+    """A value that MLflow would cut is a file, with its digest as the param."""
+    facts, judgement = evaluation()
+    toolchain = facts.lock.toolchain
+    assert toolchain is not None
+    long = toolchain.model_copy(update={"programs": {"bash": "v" * (MAX_PARAM + 1)}})
+    found = layout(facts.model_copy(update={"lock": facts.lock.model_copy(update={"toolchain": long})}), judgement, 10)
+    found.check()
+    assert found.parent.long_params == {"toolchain.programs.bash": "v" * (MAX_PARAM + 1)}
+    assert found.parent.params["toolchain.programs.bash"].startswith("sha256:")
+
+
+def test_description_in_plain_words() -> None:
+    """A nested run's description starts with a sentence, then has the cells and the effects as tables."""
+    note = layout(*evaluation(), max_rows=100).nested[2].tags["mlflow.note.content"]
+    assert note.startswith("**adaptive**, told *nested* and executed through *nested-shell*")
+    assert "| damage (RN - RR) |" in note
+    assert "Control (encoded): **holds**" in note
+
+
+def test_description_that_is_too_long() -> None:
+    """A description that doesn't fit ends with where the whole text is."""
+    note = fit_note("a line of words\n" * 1_000, "bundle/report.md")
+    assert len(note) <= MAX_TAG
+    assert note.endswith("*Shortened: the whole text is in the artifact `bundle/report.md`.*\n")
+
+
+@pytest.mark.parametrize(
+    ("params", "metrics", "tags", "problem"),
+    [
+        ({"a" * 251: "x"}, {}, {}, "not a name"),
+        ({"a\u00e9": "x"}, {}, {}, "not a name"),
+        ({"a": "x" * 6_001}, {}, {}, "has 6001 characters, MLflow keeps 6000"),
+        ({}, {}, {"a": "x" * 8_001}, "has 8001 characters, MLflow keeps 8000"),
+        ({}, {"a": float("inf")}, {}, "metric a is inf"),
+        ({}, {f"m{number}": 1.0 for number in range(61)}, {}, "61 metrics"),
+    ],
+)
+def test_refused_before_logging(params: dict[str, str], metrics: dict[str, float], tags: dict[str, str], problem: str) -> None:
+    """What MLflow would cut or drop is refused, with the name of the run and the key."""
+    with pytest.raises(TrackerError, match=problem):
+        check_run("a run", params, metrics, tags)
+
+
+@given(st.text(st.characters(codec=None), max_size=300))
+def test_any_name_becomes_acceptable(text: str) -> None:
+    """Whatever a user calls a thing, the names made from it are accepted, and shown text can be stored."""
+    check_run("run", {clean_name(text): "x"}, {}, {})
+    assert re.fullmatch(r"[\w\-.]+", prompt_name(text), re.ASCII)
+    assert "\0" not in shown(text).encode("utf-8").decode("utf-8")
+
+
+def test_values_as_text() -> None:
+    """None, booleans and structures have one readable form each; an empty text is visible."""
+    assert [value_text(value) for value in (None, True, 0.5, "", [1, "a"])] == ["unset", "true", "0.5", "(empty)", '[1, "a"]']
+    assert dict(flatten({"a": {"b": 1, "c d\u00e9": {}}, "e": None})) == {"a.b": 1, "e": None}
+
+
+def test_rows_show_the_same_tasks() -> None:
+    """Where rows are bounded, every run shows the same trials, and failed ones first."""
+    facts, judgement = evaluation()
+    cells = [run.rows for run in layout(facts, judgement, max_rows=100).nested]
+    chosen = select_rows(cells, 4)
+    assert {tuple(row.key for row in rows) for rows in chosen} == {(("write-bytes/price", 0),)}
+
+
+def test_row_of_a_fault() -> None:
+    """A trial without a reply has a row with an error instead of a verdict."""
+    rows = layout(*evaluation(fault=True), max_rows=100).nested[0].rows
+    assert rows[0].fault == "model: server_error: 500"
+    assert [verdict.value for verdict in rows[0].verdicts] == [None]
+    assert rows[1].fault is None
+
+
+def test_request_is_the_same_for_all_candidates() -> None:
+    """MLflow pairs rows by equal requests, so nothing of the candidate is in them."""
+    nested = layout(*evaluation(), max_rows=100).nested
+    assert len({tuple(row.request_text for row in run.rows) for run in nested}) == 1
+
+
+def test_long_reply_is_marked() -> None:
+    """A reply of 200 KiB is shortened in its row, and the row says by how much and where the rest is."""
+    text = bounded("x" * 200_000) or ""
+    assert text.endswith(f"[{200_000 - LONGEST_TEXT} more characters: see the bundle]")
+    assert bounded(None) is None
+
+
+def test_candidate_that_is_the_reference() -> None:
+    """A candidate with one cell has one run, which is its matched run."""
+    facts, judgement = evaluation(names=("oracle",))
+    one = judgement.decompositions[0]
+    only = one.model_copy(update={"cells": one.cells[:1], "effects": (), "not_applicable": {"RN": "the shape doesn't fit"}})
+    found = layout(facts, judgement.model_copy(update={"decompositions": (only,)}), 10)
+    assert [run.tags["crosspath.role"] for run in found.nested] == ["matched"]
+    assert found.nested[0].tags["cell.RN"] == "not applicable: the shape doesn't fit"
+
+
+def test_odd_tasks_fit() -> None:
+    """Names with quotes, colours and directions of writing pass all checks."""
+    odd = task("odd/\u202e\U0001f600'\"\ud800", "odd")
+    layout(*evaluation(names=("a/b '\u00e9'", "adaptive"), tasks=(odd,)), max_rows=10).check()
+
+
+def test_estimates_in_words() -> None:
+    """A number never travels without its method and n; one that could not be estimated says so."""
+    assert estimate_text(estimate(-0.5), "pp") == "-50.0 pp [-70.0, -30.0] (t on family means, n = 3)"
+    assert estimate_text(estimate(None, 0)) == "unknown (t on family means, n = 0)"
+
+
+def test_links(tmp_path: Path) -> None:
+    """Links open the evaluation-runs page: of the server, or of what `crosspath ui` serves."""
+    assert evaluation_url("http://host:1/", "7", "a", "b") == (
+        "http://host:1/#/experiments/7/evaluation-runs?selectedRunUuid=a&compareToRunUuid=b"
+    )
+    assert evaluation_url(embedded_uri(tmp_path), "7") == "http://127.0.0.1:5000/#/experiments/7/evaluation-runs"
+
+
+def test_ui_command(tmp_path: Path) -> None:
+    """The UI is served on this machine only; a running server needs none."""
+    command = ui_command(embedded_uri(tmp_path), 5001)
+    assert command[1:4] == ["-m", "mlflow", "server"]
+    assert ("--host", "127.0.0.1") in pairwise(command)
+    with pytest.raises(ValueError, match="open it in a browser"):
+        ui_command("https://mlflow.example")
+
+
+def test_artifacts_beside_the_database(tmp_path: Path) -> None:
+    """An embedded store keeps artifacts beside its file; a server decides for itself."""
+    assert artifacts_beside(embedded_uri(tmp_path)) == tmp_path / "artifacts"
+    assert artifacts_beside("http://host:1") is None
