@@ -126,7 +126,7 @@ class RayExecutor:
             ray.shutdown()
 
     async def generate(self, request: Request) -> Reply | Fault:
-        import ray
+        from ray.exceptions import RayError
 
         number = next(self._turn, None)
         if number is None:
@@ -134,19 +134,19 @@ class RayExecutor:
         worker = self._askers[number]
         try:
             return await worker.generate.remote(request)
-        except ray.exceptions.RayError as error:
+        except RayError as error:
             if self._askers[number] is worker:  # the first of its requests to notice
                 self._askers[number] = self._new_asker()
             return _lost(error, "the model worker died; whether the request was served is not known")
 
     async def replay(self, jobs: Sequence[ReplayJob]) -> tuple[Execution | Fault, ...]:
-        import ray
+        from ray.exceptions import RayError
 
         idle = self._idle_workers()
         worker = await idle.get()
         try:
             return await worker.replay.remote(tuple(jobs))
-        except ray.exceptions.RayError as error:
+        except RayError as error:
             worker = self._replaced(worker)
             return (_lost(error, "the replay worker died"),) * len(jobs)
         finally:
@@ -172,11 +172,12 @@ class RayExecutor:
 
     def toolchain(self) -> Toolchain:
         import ray
+        from ray.exceptions import RayTaskError
 
         with boundary(ExecutorError, "asking a replay worker for its toolchain"):
             try:
                 return ray.get(self._replayers[0].describe.remote(), timeout=120)
-            except ray.exceptions.RayTaskError as error:
+            except RayTaskError as error:
                 if isinstance(error.cause, CrosspathError):
                     raise error.cause from None  # as it was said there, without the worker's traceback
                 raise

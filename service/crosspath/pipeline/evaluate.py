@@ -106,7 +106,7 @@ class Evaluator:
     async def run(self, known: Facts, *, generate: bool = True) -> None:
         """Do all that ``known`` does not hold yet; without ``generate`` no request is made, whatever is missing."""
         self._attempts.update(attempt.request_key for attempt in known.attempts)
-        self._done |= {replay.key for replay in known.replays if _has_facts(replay)}
+        self._done.update(replay.key for replay in known.replays if _has_facts(replay))
         trials = {trial.key: trial for trial in known.trials if not generate or _is_settled(trial)}
         todo = [request for request in self._plan.requests if generate or request.trial in trials]
         self._progress.trials = len(todo)
@@ -218,7 +218,7 @@ class Evaluator:
             results = await self._execute(jobs)
         replays = [self._record(job.key, deliveries[job.key], result) for job, result in zip(jobs, results, strict=True)]
         await self._journal.write(*replays)
-        self._done |= {replay.key for replay in replays if _has_facts(replay)}
+        self._done.update(replay.key for replay in replays if _has_facts(replay))
         self._progress.note(replays=len(replays))
         for replay in replays:
             if replay.fault:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from crosspath.analysis import CellInput, compare, decompose, judge_control, needs_repeats, spend
 from crosspath.pipeline.plan import matched_cell
@@ -182,7 +183,7 @@ class FactIndex:
         missing = {k.removeprefix(prefix): v for k, v in self.facts.not_applicable.items() if k.startswith(prefix)}
         return decompose(candidate.name, inputs, control, missing)
 
-    def control_sides(self, cells: Mapping[str, PlannedCell]) -> tuple[str, Passes, Passes] | None:
+    def control_sides(self, cells: Mapping[str, PlannedCell]) -> tuple[Literal["encoded", "benign"], Passes, Passes] | None:
         """Kind of control, reference passes and control passes; None where the candidate's path is the reference."""
         reference = cells.get("RR")
         if "control" in cells and reference:

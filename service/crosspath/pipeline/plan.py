@@ -165,11 +165,9 @@ class _CandidatePlanner:
         """RR always; the others where contract or path differ from the reference; one control where the path differs."""
         same_contract = self.contract.name == self.told_reference.name
         same_path = self.done.digest == self.done_reference.digest
-        wanted: list[tuple[Side, Side]] = [("R", "R")]
-        wanted += [] if same_path else [("R", "N")]
-        wanted += [] if same_contract else [("N", "R")]
-        wanted += [] if same_contract or same_path else [("N", "N")]
-        cells = [cell for told, done in wanted if (cell := self._cell(told, done))]
+        told_sides: tuple[Side, ...] = ("R",) if same_contract else ("R", "N")
+        done_sides: tuple[Side, ...] = ("R",) if same_path else ("R", "N")
+        cells = [cell for told in told_sides for done in done_sides if (cell := self._cell(told, done))]
         if not same_path and self.done.survivable and (control := self._cell("R", "N", control=True)):
             cells.append(control)
         return cells
