@@ -44,7 +44,7 @@ class Cgroup:
     def __init__(self, controls: dict[Path, tuple[_Control, ...]]) -> None:
         self._controls = controls
         self._seen = self._events()
-        self.close = weakref.finalize(self, _remove, tuple(controls))
+        self.close = weakref.finalize(self, _remove, tuple(controls), os.getpid())
 
     @property
     def limits(self) -> tuple[Limit, ...]:
@@ -186,7 +186,9 @@ def _event(file: Path, name: str) -> int:
     return 0
 
 
-def _remove(paths: tuple[Path, ...]) -> None:
+def _remove(paths: tuple[Path, ...], owner: int | None = None) -> None:
+    if owner is not None and owner != os.getpid():
+        return  # a fork of the worker ends: the groups are the worker's
     for path in paths:
         with contextlib.suppress(OSError):
             path.rmdir()

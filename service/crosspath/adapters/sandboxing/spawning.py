@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -48,7 +49,9 @@ class Spawner:
 
     def __init__(self, uid: int, limits: Mapping[str, int]) -> None:
         self.uid = uid
-        self.base = tempfile.mkdtemp(prefix="crosspath-", dir="/tmp" if Path("/tmp").is_dir() else None)
+        place = Path("/tmp" if Path("/tmp").is_dir() else tempfile.gettempdir())
+        _remove_stale(place)
+        self.base = tempfile.mkdtemp(prefix=f"crosspath-{os.getpid()}-", dir=place)
         Path(self.base).chmod(0o711)
         self._spawn, spawn_theirs = socket.socketpair()
         self._mount, mount_theirs = socket.socketpair()
@@ -61,7 +64,7 @@ class Spawner:
         if not uid:
             self._mount.close()
             self._mount = self._spawn
-        self.close = weakref.finalize(self, _end, self._process, (self._spawn, self._mount), self.base)
+        self.close = weakref.finalize(self, _end, os.getpid(), self._process, (self._spawn, self._mount), self.base)
         try:
             self._expect_ok(self._spawn, "start")
         except SandboxError as error:
@@ -119,9 +122,11 @@ class SpawnerGone(SandboxError):
     """The spawner program was killed; a new one can be started."""
 
 
-def _end(process: "subprocess.Popen[bytes]", channels: Sequence[socket.socket], base: str) -> None:
+def _end(owner: int, process: "subprocess.Popen[bytes]", channels: Sequence[socket.socket], base: str) -> None:
     for channel in channels:
         channel.close()
+    if os.getpid() != owner:
+        return  # a fork of the worker ends: the rest is the worker's
     try:
         process.wait(timeout=5)
     except subprocess.TimeoutExpired:
@@ -129,3 +134,11 @@ def _end(process: "subprocess.Popen[bytes]", channels: Sequence[socket.socket], 
         process.wait()
     with contextlib.suppress(FileNotFoundError):
         Path(base).rmdir()
+
+
+def _remove_stale(place: Path) -> None:
+    """Empty mount points of workers that were killed together with their spawner, an hour ago or more."""
+    for path in place.glob("crosspath-*-*"):
+        with contextlib.suppress(OSError):
+            if not Path("/proc", path.name.split("-")[1]).exists() and time.time() - path.stat().st_mtime > 3600:
+                path.rmdir()
