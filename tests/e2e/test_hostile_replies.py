@@ -16,10 +16,12 @@ from typing import Any
 import pytest
 
 from crosspath.adapters.bubblewrap_sandbox import BubblewrapSandbox
+from crosspath.adapters.sandboxing.failures import JobFailure
 from crosspath.types import (
     Command,
     ExecResult,
     Execution,
+    Fault,
     FileEntry,
     Observer,
     ReplayJob,
@@ -410,6 +412,24 @@ class TestOddities:
         assert not Path(base).exists()
         assert base not in Path("/proc/self/mounts").read_text()
         assert not [path for path in Path("/sys/fs/cgroup").glob(f"**/crosspath-{os.getpid()}-*") if path not in before]
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root's binds are mounts of their own")
+    def test_bound_directories_survive_a_failed_unmount(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sandbox: BubblewrapSandbox
+    ) -> None:
+        """Cleaning up never enters a directory of the host, even when it can't be unmounted."""
+        (tmp_path / "precious").write_text("kept")
+        sandbox.run([job("true")])
+        assert sandbox._cage is not None
+
+        def refuse(path: str) -> None:
+            raise JobFailure("unmount_failed", path)
+
+        monkeypatch.setattr(sandbox._cage.spawner, "unmount", refuse)
+        bound = job("true").model_copy(update={"commands": (Command(argv=(b"true",), binds=(str(tmp_path),)),)})
+        (fault,) = sandbox.run([bound])
+        assert isinstance(fault, Fault)
+        assert (tmp_path / "precious").read_text() == "kept"
 
     def test_a_killed_worker_leaves_nothing(self) -> None:
         """When the worker is killed with SIGKILL its sandboxes and its directory go, too."""

@@ -86,7 +86,7 @@ class StateEntry(Record):
     mode: int
     size: int = 0
     sha256: str = ""
-    """Of a file's whole content; empty for other kinds."""
+    """Of a file's whole content; empty for other kinds, and for (sparse) files beyond what is hashed of one state."""
     content: EscapedBytes | None = None
     """The content, if it is not longer than the cap."""
     target: EscapedBytes = b""
@@ -107,7 +107,7 @@ class FinalState(Record):
     entries: tuple[StateEntry, ...] = ()
     observations: tuple[Observation, ...] = ()
     truncated: bool = False
-    """More entries than the cap: the rest is not listed."""
+    """Not everything is here: more entries than the cap, a tree that is too deep, or files too large to be hashed."""
 
 
 class ReplayKey(Record):

@@ -26,7 +26,7 @@ CLONE_NEWUSER = 0x10000000
 MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE, MNT_DETACH = 2, 4, 0x4000, 1 << 18, 2
 AT_FDCWD, AT_EMPTY_PATH, AT_RECURSIVE = -100, 0x1000, 0x8000
 OPEN_TREE_CLONE, MOVE_MOUNT_F_EMPTY_PATH = 1, 4
-MOUNT_ATTR_IDMAP = 0x100000
+MOUNT_ATTR_RDONLY, MOUNT_ATTR_IDMAP = 0x1, 0x100000
 PR_SET_CHILD_SUBREAPER = 36
 SYS_OPEN_TREE, SYS_MOVE_MOUNT, SYS_MOUNT_SETATTR = 428, 429, 442
 MAX_FDS = 8
@@ -55,13 +55,17 @@ class MountAttr(ctypes.Structure):
 
 
 def bind(source: bytes, target: bytes, uid: int) -> None:
-    """Show ``source`` on ``target``; as root in such a way that root's files belong to ``uid``, where that works.
+    """Show ``source`` read-only on ``target``; as root in such a way that root's files belong to ``uid``, where that works.
 
     Otherwise an unprivileged uid could not use what a user bound out of a directory that is private to root.
     """
     tree = libc.syscall(SYS_OPEN_TREE, AT_FDCWD, source, OPEN_TREE_CLONE | AT_RECURSIVE | os.O_CLOEXEC)
     checked(min(tree, 0), "bind " + os.fsdecode(source))
     try:
+        attributes = MountAttr(MOUNT_ATTR_RDONLY, 0, 0, 0)
+        flags = AT_EMPTY_PATH | AT_RECURSIVE
+        failed = libc.syscall(SYS_MOUNT_SETATTR, tree, b"", flags, ctypes.byref(attributes), ctypes.sizeof(attributes))
+        checked(failed, "make a bind read-only")
         # Not every file system and not every container can do this; then the files keep their owner.
         with contextlib.suppress(OSError):
             users = user_namespace_mapping_root_to(uid)

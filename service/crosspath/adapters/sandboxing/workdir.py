@@ -75,7 +75,10 @@ def _settle(fd: int, mode: int, owner: int) -> None:
 
 
 def remove_tree(name: bytes, parent: int) -> None:
-    """Remove what ``name`` is in the open directory ``parent``, whatever its modes; nothing is followed."""
+    """Remove what ``name`` is in the open directory ``parent``, whatever its modes.
+
+    Nothing is followed, and nothing that is mounted below is entered: it may be a directory of the host.
+    """
     try:
         os.unlink(name, dir_fd=parent)
     except FileNotFoundError:
@@ -85,7 +88,8 @@ def remove_tree(name: bytes, parent: int) -> None:
 
 
 def _remove_directory(name: bytes, parent: int) -> None:
-    if not stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
+    info = os.stat(name, dir_fd=parent, follow_symlinks=False)
+    if not stat.S_ISDIR(info.st_mode) or info.st_dev != os.fstat(parent).st_dev:
         raise JobFailure("sandbox_failed", f"{name!r} can't be removed")
     os.chmod(name, 0o700, dir_fd=parent)
     fd = os.open(name, _DIRECTORY, dir_fd=parent)
