@@ -16,6 +16,7 @@ from crosspath.adapters.sandboxing.bubblewrap_room import BubblewrapRoom, Cage, 
 from crosspath.adapters.sandboxing.cgroups import open_cgroup
 from crosspath.adapters.sandboxing.environment import environment
 from crosspath.adapters.sandboxing.jobs import Start, run_job
+from crosspath.adapters.sandboxing.shell import open_shell
 from crosspath.adapters.sandboxing.spawning import Spawner, SpawnerGone, unprivileged_uid
 from crosspath.adapters.sandboxing.system_view import system_arguments, write_etc
 from crosspath.adapters.sandboxing.toolchain import toolchain
@@ -61,6 +62,17 @@ class BubblewrapSandbox:
         with self._lock:
             cage = self._open()
             return toolchain(cage.version, cage.enforced, cage.missing, self._probe)
+
+    def enter(self, job: ReplayJob) -> int:
+        """A shell for a person, the task set up and no command run yet; returns the shell's exit status.
+
+        Raises:
+            SandboxError: bubblewrap is missing or can't work on this machine, or the setup line failed.
+        """
+        with self._lock:
+            self._open()
+            with self._room(job.task) as room:
+                return open_shell(room, job)
 
     def close(self) -> None:
         """End the spawner and remove the control groups; the next use starts anew."""

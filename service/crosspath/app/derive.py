@@ -9,7 +9,7 @@ from crosspath import catalogue
 from crosspath.app.resolve import Resolved, path_specs
 from crosspath.errors import ConfigError
 from crosspath.pipeline.plan import Plan, make_plan
-from crosspath.spec import load_spec
+from crosspath.spec import Spec, load_spec
 from crosspath.store.ledger import Ledger
 from crosspath.types import Candidate, Facts, PathSpec, canonical_json, digest
 
@@ -40,7 +40,8 @@ def _through(source: Facts, transports: Sequence[str]) -> list[Candidate]:
         for transport in transports:
             new = candidate.model_copy(update={"transport": transport})
             identity = canonical_json(new.model_dump(mode="json", exclude={"name"}))
-            seen.setdefault(identity, new.model_copy(update={"name": f"{candidate.name} via {transport}"}))
+            name = candidate.name.removesuffix(f" via {candidate.transport}")  # a replay of a replay says only where it goes
+            seen.setdefault(identity, new.model_copy(update={"name": f"{name} via {transport}"}))
     return list(seen.values())
 
 
@@ -50,10 +51,22 @@ def _plan(source: Facts, candidates: Sequence[Candidate], known: Mapping[str, Pa
 
 
 def _resolved(source: Facts, plan: Plan) -> Resolved:
-    spec = load_spec(canonical_json(source.head.spec), f"the spec of {source.head.id}")
     used = {candidate.validator for candidate in plan.candidates}
     suites = {suite.name: suite for suite in source.suites if suite.name in used}
-    return Resolved(spec, Path.cwd(), plan, suites, {})
+    return Resolved(_spec(source, plan.candidates), Path.cwd(), plan, suites, {})
+
+
+def _spec(source: Facts, candidates: Sequence[Candidate]) -> Spec:
+    """The source's spec with the new candidates in place of the old ones."""
+    document: dict[str, Any] = {**source.head.spec, "models": {}, "candidates": {}}
+    for number, candidate in enumerate(candidates):
+        axes = candidate.model_dump(mode="json", exclude={"name"})
+        axes |= axes.pop("generation")
+        model = axes["model"]
+        axes["model"] = f"model {number}"
+        document["models"][axes["model"]] = {"model": model.pop("name"), **model}
+        document["candidates"][candidate.name] = axes
+    return load_spec(canonical_json(document), f"the spec of {source.head.id}")
 
 
 def validate_resolved(source: Facts, validator: str, ledger: Ledger, base: Path) -> Facts:

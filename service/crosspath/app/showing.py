@@ -1,55 +1,55 @@
 """``crosspath show``: one task of an evaluation, followed from the instruction to the final state."""
 
-from collections.abc import Iterator
-from typing import Any
+import os
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, TypeVar
 
 from crosspath.app.adapters import make_sandbox
 from crosspath.app.evaluation import Evaluation
+from crosspath.app.state_diff import readable, state_rows
 from crosspath.errors import ConfigError
-from crosspath.escaping import escape
-from crosspath.spec import load_spec
-from crosspath.types import (
-    Facts,
-    FileEntry,
-    PlannedCell,
-    Replay,
-    ReplayJob,
-    ReplayKey,
-    Score,
-    StateEntry,
-    Task,
-    Trial,
-    TrialKey,
-    canonical_json,
-)
+from crosspath.escaping import escape, unescape
+from crosspath.spec import Spec
+from crosspath.types import Facts, PlannedCell, Replay, ReplayJob, ReplayKey, Score, Task, Trial, TrialKey
+
+LONGEST_OUTPUT = 4000
+"""Bytes of a command's output that are shown; what comes after is counted."""
+CELLS = ("RR", "RN", "NR", "NN", "control")
+_T = TypeVar("_T")
 
 
-def show_document(
-    evaluation: Evaluation, task_id: str, *, candidate: str | None = None, trial: int = 0, cell: str | None = None
-) -> dict[str, Any]:
-    """Instruction, and per cell: reply, hops, command, what happened, how the final state differs.
+@dataclass(frozen=True)
+class Selection:
+    """What to show: one task, one trial of it, in all cells or some."""
+
+    task: Task
+    trial: int
+    cells: tuple[PlannedCell, ...]
+
+
+def select(facts: Facts, task_id: str, *, candidate: str | None = None, trial: int = 0, cell: str | None = None) -> Selection:
+    """Find task, candidate, trial and cell.
 
     Raises:
         ConfigError: the evaluation has no such task, candidate, trial or cell.
     """
-    facts = evaluation.facts
     task = _one({task.id: task for task in facts.tasks}, task_id, "task")
     if candidate is not None:
         _one({c.name: c for c in facts.lock.candidates}, candidate, "candidate")
     if trial >= facts.lock.trials:
-        raise ConfigError(f"{trial} is not a trial of {evaluation.id}; it has 0 to {facts.lock.trials - 1}", field="--trial")
-    cells = [c for c in facts.cells if candidate in (None, c.candidate) and cell in (None, cell_name(c))]
-    if not cells:
-        known = sorted({cell_name(c) for c in facts.cells if candidate in (None, c.candidate)})
-        raise ConfigError(f"{cell!r} is not a cell here; known: {', '.join(known)}", field="--cell")
-    return {
-        "evaluation": evaluation.id,
-        "task": task.id,
-        "tier": task.tier,
-        "hazards": list(task.hazards),
-        "instruction": task.instruction,
-        "cells": [_cell(evaluation, facts, task, c, trial) for c in cells],
-    }
+        raise ConfigError(f"{trial} is not a trial of {facts.head.id}; it has 0 to {facts.lock.trials - 1}", field="--trial")
+    mine = [c for c in facts.cells if candidate in (None, c.candidate)]
+    if cell is not None:
+        known = {cell_name(c).casefold(): c for c in mine}
+        _one({name: name for name in CELLS if name.casefold() in known}, _cell_as_written(cell), "cell")
+    return Selection(task, trial, tuple(c for c in mine if cell is None or cell_name(c) == _cell_as_written(cell)))
+
+
+def _cell_as_written(cell: str) -> str:
+    return next((name for name in CELLS if name.casefold() == cell.casefold()), cell)
 
 
 def cell_name(cell: PlannedCell) -> str:
@@ -57,33 +57,74 @@ def cell_name(cell: PlannedCell) -> str:
     return "control" if cell.control else cell.name
 
 
-def _one(table: dict[str, Any], name: str, what: str) -> Any:
-    if name not in table:
-        shown = ", ".join(sorted(table)[:30])
-        raise ConfigError(f"{name!r} is not a {what} of this evaluation; known: {shown}", field=what)
-    return table[name]
+def _one(table: Mapping[str, _T], name: str, what: str) -> _T:
+    if name in table:
+        return table[name]
+    near = get_close_matches(name, table, n=3, cutoff=0.4)
+    known = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(sorted(table)[:30])}"
+    raise ConfigError(f"{name!r} is not a {what} of this evaluation; {known}", field=what)
 
 
-def _cell(evaluation: Evaluation, facts: Facts, task: Task, cell: PlannedCell, index: int) -> dict[str, Any]:
-    key = TrialKey(generation=cell.generation.digest, task=task.id, index=index)
-    trial = next((trial for trial in facts.trials if trial.key == key), None)
-    replay_key = ReplayKey(trial=key, path=cell.path, encoded=cell.encoded)
-    replay = next((replay for replay in facts.replays if replay.key == replay_key), None)
-    scores = evaluation.judgement.scores
-    score = next((s for s in scores if s.key == replay_key and s.validator == cell.validator), None)
+def show_document(evaluation: Evaluation, chosen: Selection) -> dict[str, Any]:
+    """Instruction, and per cell: reply, hops, command, what happened, how the final state differs."""
+    task = chosen.task
+    index = _Index(evaluation)
     return {
-        "candidate": cell.candidate,
-        "cell": cell_name(cell),
-        "told": cell.contract,
-        "done": cell.transport + (" (encoded)" if cell.encoded else ""),
-        "reply": _reply(trial),
-        "fault": _fault(trial, replay),
-        "actions": list(_actions(replay)) if replay else [],
-        "problem": replay.delivery.problem if replay else None,
-        "reason": replay.delivery.reason if replay else "",
-        "state": list(_state(task, replay)) if replay else [],
-        "score": _score(score),
+        "evaluation": evaluation.id,
+        "task": task.id,
+        "tier": task.tier,
+        "hazards": list(task.hazards),
+        "trial": chosen.trial,
+        "messages": [message.model_dump(mode="json") for message in task.messages],
+        "instruction": task.instruction,
+        "cells": [index.cell(task, cell, chosen.trial) for cell in chosen.cells],
     }
+
+
+class _Index:
+    """The facts and scores of an evaluation, by key."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        facts = evaluation.facts
+        self._trials = {trial.key: trial for trial in facts.trials}
+        self._replays = {replay.key: replay for replay in facts.replays}
+        self._scores = {(score.validator, score.key): score for score in evaluation.judgement.scores}
+
+    def replay(self, task: Task, cell: PlannedCell, trial: int) -> Replay | None:
+        return self._replays.get(_key(task, cell, trial))
+
+    def cell(self, task: Task, cell: PlannedCell, index: int) -> dict[str, Any]:
+        key = _key(task, cell, index)
+        trial, replay = self._trials.get(key.trial), self._replays.get(key)
+        score = self._scores.get((cell.validator, key))
+        return {
+            "candidate": cell.candidate,
+            "cell": cell_name(cell),
+            "told": cell.contract,
+            "done": cell.transport + (" (encoded)" if cell.encoded else ""),
+            "reply": _reply(trial),
+            "fault": _fault(trial, replay),
+            "actions": list(_actions(replay)) if replay else [],
+            "problem": replay.delivery.problem if replay else None,
+            "reason": replay.delivery.reason if replay else "",
+            "setup_failed": replay.execution.setup_failed if replay and replay.execution else None,
+            "state": state_rows(task, replay, score) if replay else [],
+            "score": _score(score),
+            "repeats": self._repeats(cell, key),
+        }
+
+    def _repeats(self, cell: PlannedCell, key: ReplayKey) -> list[bool | None]:
+        """Passed, per further replay of the same reply on the same path."""
+        keys = sorted(
+            (k for k in self._replays if k.repeat and k.model_copy(update={"repeat": 0}) == key), key=lambda k: k.repeat
+        )
+        scores = [self._scores.get((cell.validator, each)) for each in keys]
+        return [score.passed if score else None for score in scores]
+
+
+def _key(task: Task, cell: PlannedCell, index: int) -> ReplayKey:
+    trial = TrialKey(generation=cell.generation.digest, task=task.id, index=index)
+    return ReplayKey(trial=trial, path=cell.path, encoded=cell.encoded)
 
 
 def _reply(trial: Trial | None) -> dict[str, Any] | None:
@@ -100,7 +141,9 @@ def _reply(trial: Trial | None) -> dict[str, Any] | None:
 
 def _fault(trial: Trial | None, replay: Replay | None) -> str | None:
     fault = (trial.fault if trial else None) or (replay.fault if replay else None)
-    return f"{fault.boundary} {fault.type}: {fault.message}" if fault else None
+    if fault is None:
+        return "nothing is stored yet" if replay is None else None
+    return f"{fault.boundary} {fault.type}: {fault.message}"
 
 
 def _actions(replay: Replay) -> Iterator[dict[str, Any]]:
@@ -113,9 +156,14 @@ def _actions(replay: Replay) -> Iterator[dict[str, Any]]:
             "argv": [escape(word) for word in action.command.argv],
             "exit_code": result.exit_code if result else None,
             "timed_out": bool(result and result.timed_out),
-            "stdout": escape(result.stdout.data[:2000]) if result else "",
-            "stderr": escape(result.stderr.data[:2000]) if result else "",
+            "stdout": _output(result.stdout.data, result.stdout.size) if result else "",
+            "stderr": _output(result.stderr.data, result.stderr.size) if result else "",
         }
+
+
+def _output(data: bytes, size: int) -> str:
+    shown = data[:LONGEST_OUTPUT]
+    return escape(shown) + (f"\n... and {size - len(shown)} more bytes" if size > len(shown) else "")
 
 
 def _score(score: Score | None) -> dict[str, Any] | None:
@@ -130,46 +178,31 @@ def _score(score: Score | None) -> dict[str, Any] | None:
     }
 
 
-def _state(task: Task, replay: Replay) -> Iterator[dict[str, str]]:
-    """Expected and actual entries, side by side, ignored paths left out."""
-    if replay.execution is None:
-        return
-    actual = {entry.path: entry for entry in replay.execution.state.entries if _listed(entry, task)}
-    expected = {entry.path: entry for entry in task.expected}
-    for path in sorted(actual.keys() | expected.keys()):
-        want, got = expected.get(path), actual.get(path)
-        yield {"path": escape(path), "expected": _describe(want), "actual": _describe(got)}
-    seen = {observation.name: escape(observation.output) for observation in replay.execution.state.observations}
-    for observer in task.observers:
-        want_text = "(not compared)" if observer.expected is None else escape(observer.expected)
-        yield {"path": f"observer:{observer.name}", "expected": want_text, "actual": seen.get(observer.name, "(absent)")}
-
-
-def _listed(entry: StateEntry, task: Task) -> bool:
-    if entry.kind == "directory" and task.directories is None:
-        return False
-    return not task.ignores(entry.path)
-
-
-def _describe(entry: FileEntry | StateEntry | None) -> str:
-    if entry is None:
-        return "(absent)"
-    if entry.kind == "symlink":
-        return f"-> {escape(entry.target)}"
-    if entry.kind != "file":
-        return entry.kind
-    if entry.content is None:
-        return f"(sha256 {getattr(entry, 'sha256', '')[:16]}...)"
-    return escape(entry.content[:2000])
+# -- for a person --------------------------------------------------------------------------------------------------------
 
 
 def show_text(document: dict[str, Any]) -> str:
-    """The document for a person. Escapes: a backslash is doubled, odd bytes are \\xNN."""
+    """The document for a person; a text that is not UTF-8 is shown escaped (backslashes doubled, odd bytes as \\xNN)."""
     lines = [f"{document['task']}  tier {document['tier']}  hazards: {', '.join(document['hazards']) or 'none'}", ""]
-    lines += _indented(document["instruction"])
+    for message in document["messages"]:
+        lines += [f"{message['role']}:", *_indented(message["content"])]
+    lines += [*_indented(document["instruction"]), ""]
+    width = max((len(cell["candidate"]) for cell in document["cells"]), default=0)
+    lines += [f"  {cell['candidate']:{width}}  {cell['cell']:7}  {_verdict(cell)}" for cell in document["cells"]]
     for cell in document["cells"]:
         lines += ["", f"== {cell['candidate']} · told {cell['told']}, done {cell['done']}  [{cell['cell']}]", *_cell_lines(cell)]
     return "\n".join(lines)
+
+
+def _verdict(cell: dict[str, Any]) -> str:
+    score = cell["score"]
+    if score is None:
+        return f"no verdict: {cell['fault'] or cell['setup_failed'] or 'not scored'}"
+    words = "passed" if score["passed"] else f"failed: {score['cause'] or 'exit status'}"
+    silent = ", although the path told that all is well" if score["reported_ok"] and not score["state_ok"] else ""
+    others = [passed for passed in cell["repeats"] if passed is not None]
+    again = f"; replayed {len(others)} more times: passed {sum(others)}" if others else ""
+    return words + silent + (f" ({score['reason']})" if score["reason"] else "") + again
 
 
 def _cell_lines(cell: dict[str, Any]) -> Iterator[str]:
@@ -177,58 +210,96 @@ def _cell_lines(cell: dict[str, Any]) -> Iterator[str]:
         yield f"fault: {cell['fault']}"
     if reply := cell["reply"]:
         yield "reply:"
-        yield from _indented(reply["text"] or "")
+        yield from _indented(reply["text"] or "") if reply["text"] or not reply["tool_calls"] else ()
         for call in reply["tool_calls"]:
             yield f"  call {call['name']} {call['arguments']}"
     if cell["problem"]:
         yield f"problem: {cell['problem']}: {cell['reason']}"
     for action in cell["actions"]:
-        for hop in action["hops"]:
-            yield f"hop {hop['layer']}:"
-            yield from _indented(hop["text"])
-        yield f"command: {action['argv']}"
-        yield f"exit {action['exit_code']}" + (" (timed out)" if action["timed_out"] else "")
-        if action["stderr"]:
-            yield "stderr:"
-            yield from _indented(action["stderr"])
-    yield from _state_lines(cell["state"])
-    if score := cell["score"]:
-        verdict = "passed" if score["passed"] else f"failed: {score['cause']}"
-        state, told = ("ok" if score["state_ok"] else "wrong"), ("ok" if score["reported_ok"] else "failure")
-        yield f"{verdict}  (state {state}, path reported {told})"
-        if score["reason"]:
-            yield f"  {score['reason']}"
+        yield from action_lines(action)
+    if cell["setup_failed"]:
+        yield f"setup failed: {cell['setup_failed']}"
+    if cell["state"]:
+        yield "final state (- expected, + found):"
+        yield from _state_lines(cell["state"])
+    yield _verdict(cell)
 
 
-def _state_lines(state: list[dict[str, str]]) -> Iterator[str]:
-    yield "final state:"
-    for row in state:
-        if row["expected"] == row["actual"]:
-            yield f"  = {row['path']}"
+def action_lines(action: dict[str, Any]) -> Iterator[str]:
+    """One command: what each hop made of the text, the command itself, how it ended, and what it wrote."""
+    text = None
+    for hop in action["hops"]:
+        if hop["text"] == text:
+            yield f"hop {hop['layer']}: unchanged"
             continue
-        yield f"  ! {row['path']}"
-        yield from (f"      expected  {line}" for line in row["expected"].split("\n"))
-        yield from (f"      actual    {line}" for line in row["actual"].split("\n"))
+        text = hop["text"]
+        yield f"hop {hop['layer']}:"
+        yield from _indented(_literal(text))
+    yield "command:"
+    for number, word in enumerate(action["argv"]):
+        yield from _word_lines(number, "(the text of the last hop)" if word == text else _literal(word))
+    yield "our time limit ended it" if action["timed_out"] else f"exit {action['exit_code']}"
+    for stream in ("stdout", "stderr"):
+        if action[stream]:
+            yield f"{stream}:"
+            yield from _indented(_literal(action[stream]).removesuffix("\n"))
+
+
+def _word_lines(number: int, word: str) -> Iterator[str]:
+    first, *rest = word.split("\n")
+    yield f"  {number} | {first}"
+    yield from (f"    | {line}" for line in rest)
+
+
+def _literal(escaped: str) -> str:
+    """The text itself where it is one: in a tool about quoting nobody should have to count doubled backslashes."""
+    return readable(unescape(escaped))
+
+
+def _state_lines(state: Sequence[dict[str, Any]]) -> Iterator[str]:
+    for row in state:
+        yield f"  {'=' if row['equal'] else '!'} {row['path']}"
+        yield from (f"      {line}" for line in row.get("diff", ()))
 
 
 def _indented(text: str) -> list[str]:
     return [f"  | {line}" for line in text.split("\n")]
 
 
-def open_shell(evaluation: Evaluation, document: dict[str, Any]) -> int:
-    """An interactive shell in the sandbox, the fixture ready, the command not yet run; returns the shell's exit status.
+# -- going there ---------------------------------------------------------------------------------------------------------
+
+
+def shell_job(evaluation: Evaluation, chosen: Selection) -> ReplayJob:
+    """What the first of the chosen cells executes, for the sandbox to be opened just before it.
+
+    Raises:
+        ConfigError: no chosen cell has a command.
+    """
+    index = _Index(evaluation)
+    for cell in chosen.cells:
+        replay = index.replay(chosen.task, cell, chosen.trial)
+        if replay is not None and replay.delivery.actions:
+            commands = tuple(action.command for action in replay.delivery.actions)
+            return ReplayJob(key=replay.key, task=chosen.task, commands=commands)
+    raise ConfigError("there is no command here that a shell could be opened before", field="--shell")
+
+
+def shell_notice(job: ReplayJob) -> str:
+    """What to tell whoever enters: the commands that were run from here."""
+    commands = [shlex.join(os.fsdecode(word) for word in command.argv) for command in job.commands]
+    return "\n".join(("fixture and setup are ready; from here the replay ran:", *commands, "leave with exit or Ctrl-D"))
+
+
+def open_shell(evaluation: Evaluation, job: ReplayJob) -> int:
+    """An interactive shell in the sandbox; returns its exit status.
 
     Raises:
         ConfigError: the evaluation ran without a sandbox that can be entered.
+        SandboxError: the sandbox can't be started.
     """
-    facts = evaluation.facts
-    task = next(task for task in facts.tasks if task.id == document["task"])
-    spec = load_spec(canonical_json(facts.head.spec), "the stored spec")
-    sandbox = make_sandbox(spec)
-    enter = getattr(sandbox, "enter", None)
+    stored = evaluation.facts.head.spec
+    spec = Spec.model_validate({name: stored[name] for name in ("sandbox", "sandbox_limits") if name in stored})
+    enter = getattr(make_sandbox(spec), "enter", None)
     if enter is None:
-        raise ConfigError("this sandbox can't be entered; only bubblewrap can", field="--shell")
-    key = next(replay.key for replay in facts.replays if replay.key.trial.task == task.id)
-    replay = next(replay for replay in facts.replays if replay.key == key)
-    commands = tuple(action.command for action in replay.delivery.actions)
-    return int(enter(ReplayJob(key=key, task=task, commands=commands)))
+        raise ConfigError("this evaluation ran without a sandbox; only bubblewrap can be entered", field="--shell")
+    return int(enter(job))

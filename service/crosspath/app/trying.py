@@ -6,8 +6,10 @@ from typing import Any
 from crosspath import catalogue
 from crosspath.app.adapters import make_sandbox
 from crosspath.app.resolve import path_specs
+from crosspath.app.showing import action_lines
+from crosspath.app.state_diff import readable
 from crosspath.errors import SandboxError
-from crosspath.escaping import escape
+from crosspath.escaping import escape, unescape
 from crosspath.spec import Spec
 from crosspath.transports import assemble, find_path
 from crosspath.types import Delivery, Execution, Fault, ReplayJob, ReplayKey, Reply, Task, TrialKey
@@ -62,15 +64,10 @@ def try_text(document: dict[str, Any]) -> str:
     if document["problem"]:
         lines.append(f"problem: {document['problem']}: {document['reason']}")
     for action in document["actions"]:
-        for hop in action["hops"]:
-            lines += [f"hop {hop['layer']}:", *(f"  | {line}" for line in hop["text"].split("\n"))]
-        lines += [f"command: {action['argv']}", f"exit {action['exit_code']}" + (" (timed out)" if action["timed_out"] else "")]
-        for stream in ("stdout", "stderr"):
-            if action[stream]:
-                lines += [f"{stream}:", *(f"  | {line}" for line in action[stream].split("\n"))]
+        lines += action_lines(action)
     lines.append("final state:" if document["final_state"] else "final state: empty directory")
     for entry in document["final_state"]:
         lines.append(f"  {entry['path']}  ({entry['kind']})")
         if entry["content"] is not None:
-            lines += [f"      | {line}" for line in entry["content"].split("\n")]
+            lines += [f"      | {line}" for line in readable(unescape(entry["content"])).split("\n")]
     return "\n".join(lines)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crosspath.cli.exits import EXIT_INCONCLUSIVE, EXIT_INFRASTRUCTURE, EXIT_INVALID
+from crosspath.cli.exits import EXIT_DONE, EXIT_INCONCLUSIVE, EXIT_INFRASTRUCTURE, EXIT_INVALID
 from crosspath.cli.output import JsonFlag, StoreOption, live_progress, print_json, print_table, remark, say
 
 if TYPE_CHECKING:
@@ -133,12 +133,15 @@ def show(
 ) -> None:
     """Follow one task: instruction, reply, what each hop made of it, command, final state."""
     from crosspath.app import api
-    from crosspath.app.showing import open_shell, show_document, show_text
+    from crosspath.app.showing import open_shell, select, shell_job, shell_notice, show_document, show_text
 
     loaded = api.load(evaluation, store=store)
-    document = show_document(loaded, task, candidate=candidate, trial=trial, cell=cell)
+    chosen = select(loaded.facts, task, candidate=candidate, trial=trial, cell=cell)
     if shell:
-        raise typer.Exit(open_shell(loaded, document))
+        job = shell_job(loaded, chosen)
+        remark(shell_notice(job))
+        raise typer.Exit(open_shell(loaded, job))
+    document = show_document(loaded, chosen)
     if as_json:
         print_json(document)
     else:
@@ -183,16 +186,20 @@ def finish(evaluation: "Evaluation", as_json: bool) -> None:
 
 
 def exit_code(evaluation: "Evaluation") -> int:
-    """0 done; 3 a limit was reached; 4 a broken control; 5 trials or replays are missing, or MLflow does not hold the result."""
-    facts = evaluation.facts
+    """0 done; 3 a limit was reached or a cell has no verdict at all; 4 a broken control; 5 something outside failed.
+
+    Replies that a recording or baseline does not hold are known before the start, and no repetition would bring them: they
+    are missing data with a warning, not a failure, as long as every cell has some verdict.
+    """
+    facts, decompositions = evaluation.facts, evaluation.judgement.decompositions
     faults = [record.fault for record in (*facts.trials, *facts.replays) if record.fault]
-    if any(d.control.status == "broken" for d in evaluation.judgement.decompositions):
+    if any(d.control.status == "broken" for d in decompositions):
         return EXIT_INVALID
     if any(fault.boundary == "budget" for fault in faults):
         return EXIT_INCONCLUSIVE
-    if faults or evaluation.tracking_error:
+    if evaluation.tracking_error or any(fault.type != "not_recorded" for fault in faults):
         return EXIT_INFRASTRUCTURE
-    return 0
+    return EXIT_INCONCLUSIVE if any(not cell.scored for d in decompositions for cell in d.cells) else EXIT_DONE
 
 
 def _print_summary(evaluation: "Evaluation") -> None:

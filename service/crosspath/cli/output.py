@@ -32,11 +32,18 @@ def print_json(document: Any) -> None:
 
 
 def say(text: str) -> None:
-    """Text for a person on standard output.
+    """Text for a person on standard output; control characters of a hostile reply are shown, not obeyed.
 
     Raises:
         OutputClosed: nobody reads it.
     """
+    _write(text.translate(_CONTROLS))
+
+
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+
+
+def _write(text: str) -> None:
     try:
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
@@ -61,19 +68,14 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
     for column in columns:
         table.add_column(Text(column), overflow="fold")
     for row in rows:
-        table.add_row(*(Text("" if cell is None else _printable(str(cell))) for cell in row))
+        table.add_row(*(Text("" if cell is None else str(cell).translate(_CONTROLS)) for cell in row))
     console = Console()
     if not console.is_terminal:
         console = Console(width=WIDTH_OF_A_FILE)
     with console.capture() as captured:
         console.print(table)
     lines = [line.rstrip() for line in captured.get().split("\n")]
-    say("\n".join(line for line in lines if line))
-
-
-def _printable(cell: str) -> str:
-    """Without characters that would steer a terminal."""
-    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in cell)
+    _write("\n".join(line for line in lines if line))
 
 
 @contextmanager
