@@ -231,6 +231,9 @@ class Evaluator:
 
     def _record(self, key: ReplayKey, delivery: Delivery, result: Execution | Fault) -> Replay:
         name = self._plan.paths[key.path].name
+        if not isinstance(result, Fault) and result.setup_failed is not None:
+            # The task's own preparation failed: the reply was never run, so there is nothing to judge.
+            result = Fault(boundary="sandbox", type="setup_failed", message=result.setup_failed)
         if isinstance(result, Fault):
             return Replay(key=key, transport=name, delivery=delivery, fault=result)
         execution = _lighter(result, self._plan.tasks[key.trial.task])

@@ -11,6 +11,7 @@ def warnings_of(facts: Facts, decompositions: Sequence[Decomposition]) -> tuple[
     """All warnings, the gravest first."""
     return (
         *_controls(decompositions),
+        *_floors(decompositions),
         *_faults(facts),
         *_served_models(facts),
         *_limits(facts),
@@ -24,6 +25,17 @@ def _controls(decompositions: Sequence[Decomposition]) -> Iterator[str]:
             yield (
                 f"{decomposition.candidate}: the control is {decomposition.control.status}"
                 f" ({decomposition.control.reason or 'no reason given'}); its effects are not to be used."
+            )
+
+
+def _floors(decompositions: Sequence[Decomposition]) -> Iterator[str]:
+    """Where nothing passes on the reference path there is nothing that a path could break, nor a control show."""
+    for decomposition in decompositions:
+        reference, other = decomposition.cell("RR"), decomposition.cell("RN")
+        if reference and other and reference.scored and not reference.passed:
+            yield (
+                f"{decomposition.candidate}: no reply passes on the reference path, so damage can't be seen"
+                " and the control proves nothing."
             )
 
 
