@@ -199,7 +199,7 @@ def _require_executor(executor: str | None) -> None:
 
 
 def check_suites(resolved: Resolved) -> None:
-    """Refuse suites that could not judge.
+    """Refuse suites that could not judge, before anything is judged by them.
 
     Raises:
         ConfigError: naming file, expectation and what would be right.
@@ -264,9 +264,16 @@ def _ledger(directory: Path, notify: Callable[[str], None]) -> Iterator[Ledger]:
 
 
 def _checked_tracker(directory: Path) -> Tracker:
-    """The tracker, after it answered once: nothing is spent for results that can't be logged."""
+    """The tracker, after it answered once: nothing is spent for results that can't be logged.
+
+    Raises:
+        TrackerError: it does not answer.
+    """
     tracker = adapters.make_tracker(directory)
-    tracker.check()
+    try:
+        tracker.check()
+    except TrackerError as error:
+        raise TrackerError(f"{error}; nothing was done (--no-mlflow keeps the result in the ledger only)") from error
     return tracker
 
 

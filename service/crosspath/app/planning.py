@@ -4,9 +4,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from crosspath.app.api import check_prices, resolved_spec
+from crosspath.app.api import check_prices, check_suites, missing_keys, resolved_spec
 from crosspath.app.costs import PlanCosts, plan_costs
 from crosspath.app.resolve import Resolved
+from crosspath.pipeline.answers import provider
 from crosspath.pipeline.budget import ASSUMED_OUTPUT_TOKENS
 
 
@@ -18,6 +19,7 @@ def plan_document(spec: Path) -> dict[str, Any]:
     """
     resolved = resolved_spec(spec)
     check_prices(resolved)
+    check_suites(resolved)
     costs = plan_costs(resolved, cores=resolved.spec.executor.replay_workers or len(os.sched_getaffinity(0)))
     return {
         "name": resolved.spec.name,
@@ -65,8 +67,10 @@ def _warnings(resolved: Resolved, costs: PlanCosts) -> list[str]:
         found.append(
             f"at worst it would take {costs.worst.tokens} tokens, above max_tokens {limits.max_tokens}: it may stop early"
         )
-    if any(request.params.get("max_tokens") is None for request in resolved.plan.requests):
+    paid = [request for request in resolved.plan.requests if provider(request.model) is None]
+    if any(request.params.get("max_tokens") is None for request in paid):
         found.append(f"some requests set no max_tokens; {ASSUMED_OUTPUT_TOKENS} are assumed at worst")
+    found += [f"the environment variable {name} is not set: `run` will refuse to start" for name in missing_keys(resolved)]
     if costs.unanswered:
         found.append(f"{costs.unanswered} baseline or recorded requests have no answer: they will be missing, not wrong")
     return found

@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Sequence
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -40,20 +42,26 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line; exit codes are those of the documentation's table."""
+    """The program ``crosspath``."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # pyright: ignore - a terminal that can't show it gets an escape
+    sys.exit(run())
+
+
+@cache
+def _tree() -> typer.Typer:
     from crosspath.cli import catalogue_commands, evaluation_commands, house_commands
 
     evaluation_commands.register(app)
     catalogue_commands.register(app)
     house_commands.register(app)
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # pyright: ignore - a terminal that can't show it gets an escape
-    sys.exit(_run())
+    return app
 
 
-def _run() -> int:
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Carry out one command line (default: this process's) and return its exit code, as in the documentation's table."""
     try:
-        code = app(standalone_mode=False) or 0
+        code = _tree()(arguments, standalone_mode=False) or 0
     except _UsageError as error:
         return _usage(error)
     except ConfigError as error:
