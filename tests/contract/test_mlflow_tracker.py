@@ -2,8 +2,10 @@
 
 import json
 import socket
+import sqlite3
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -231,3 +233,33 @@ def test_artifacts_stay_beside_the_database(store: Store, tmp_path: Path, monkey
     store.log(*evaluation("place-1"))
     assert list(tmp_path.iterdir()) == []
     assert (store.directory / "artifacts" / "quoting").is_dir()
+
+
+def test_locked_database(store: Store) -> None:
+    """A database that another program holds is one line after seconds, and nothing is lost: the same call works later."""
+    with closing(sqlite3.connect(store.directory / "mlflow.db", isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(TrackerError, match=r"can't be used \(database is locked\)$"):
+            store.log(*evaluation("locked-1"))
+        other.execute("ROLLBACK")
+    store.log(*evaluation("locked-1"))
+
+
+def test_unusable_database(tmp_path: Path) -> None:
+    """A store that can't be written, or is no database, is one line at once."""
+    (tmp_path / "file").write_text("not a database, and long enough to be read as one\n" * 40)
+    for uri, reason in ((embedded_uri(tmp_path / "file"), "exists"), (f"sqlite:///{tmp_path / 'file'}", "not a database")):
+        with pytest.raises(TrackerError, match=reason) as caught:
+            MlflowTracker(uri).check()
+        assert "\n" not in str(caught.value)
+
+
+def test_password_stays_secret() -> None:
+    """An address with a password is named without it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        uri = f"http://me:s3cret@127.0.0.1:{free.getsockname()[1]}"
+    with pytest.raises(TrackerError) as caught:
+        MlflowTracker(uri).check()
+    assert "s3cret" not in str(caught.value)
+    assert "me:***@127.0.0.1" in str(caught.value)

@@ -6,15 +6,23 @@ completes or replaces what an interrupted attempt left, and never adds a second 
 """
 
 import os
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from crosspath.adapters.mlflow_layout import EVALUATION_TAG, LOGGED_TAG, Layout, RunContent, layout
-from crosspath.adapters.mlflow_names import MAX_PROMPT, chunks, prompt_name, prompt_tags
+from crosspath.adapters.mlflow_names import MAX_PROMPT, NOTE_TAG, chunks, prompt_name, prompt_tags
 from crosspath.adapters.mlflow_rows import Row, span_record
-from crosspath.adapters.mlflow_ui import QUIET_ENVIRONMENT, artifacts_beside, evaluation_url, file_name
+from crosspath.adapters.mlflow_ui import (
+    QUIET_ENVIRONMENT,
+    artifacts_beside,
+    database_file,
+    evaluation_url,
+    file_name,
+    without_password,
+)
 from crosspath.errors import StoreError, TrackerError, boundary
 from crosspath.store.bundle import index_digest, read_bundle
 from crosspath.types import Facts, Judgement, Text
@@ -51,7 +59,12 @@ BUNDLE = "bundle"
 PARENT_TAG = "mlflow.parentRunId"
 OWN_TAG = "crosspath.own_parent"
 """Set on parent runs that this adapter made, and not on those that ``mlflow run`` opened."""
+EXPERIMENT_TAGS = {
+    "mlflow.experimentKind": "genai_development",
+    NOTE_TAG: "Evaluations of Crosspath: open **Evaluation runs** in the menu. Configuration columns are under *Columns*.",
+}
 ROWS_IN_A_CALL = 50
+WAIT_FOR_LOCK_S = 5
 PROBE = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0", "MLFLOW_HTTP_REQUEST_TIMEOUT": "6"}
 """The first answer of a server is waited for six seconds, once."""
 
@@ -73,6 +86,7 @@ class MlflowTracker:
         ``max_traces`` bounds the per-task rows of one evaluation; each takes about 20 ms to 60 ms.
         """
         self._uri = tracking_uri
+        self._name = without_password(tracking_uri, tracking_uri)
         self._max_traces = max_traces
         self._artifact_root = artifact_root or artifacts_beside(tracking_uri)
 
@@ -98,7 +112,7 @@ class MlflowTracker:
         content = layout(facts, judgement, self._max_traces)
         content.check()
         client = self._client()
-        with boundary(TrackerError, f"logging {facts.head.id} to MLflow at {self._uri}"):
+        with self._calling(f"logging {facts.head.id} to MLflow"):
             return _Logging(client, TracingClient(self._uri), self, content, bundle).run(facts, parent_run)
 
     def fetch(self, run_id: str, into: Path) -> Path:
@@ -108,12 +122,12 @@ class MlflowTracker:
             TrackerError: no such run, it holds no evaluation, or the bundle is damaged.
         """
         client = self._client()
-        with boundary(TrackerError, f"no evaluation in run {run_id} at {self._uri}"):
+        with self._calling(f"no evaluation in run {run_id}"):
             tags = client.get_run(run_id).data.tags
             parent = tags.get(PARENT_TAG, run_id) if EVALUATION_TAG in tags else run_id
             into.mkdir(parents=True, exist_ok=True)
             if not client.list_artifacts(parent, BUNDLE):
-                raise TrackerError(f"run {run_id} at {self._uri} holds no evaluation of Crosspath")
+                raise TrackerError(f"run {run_id} at {self._name} holds no evaluation of Crosspath")
             found = Path(client.download_artifacts(parent, BUNDLE, str(into)))
         _require_readable(found, run_id)
         return found
@@ -122,26 +136,36 @@ class MlflowTracker:
         """Id of the experiment, created where it doesn't exist."""
         found: Experiment | None = client.get_experiment_by_name(name)
         if found and found.lifecycle_stage != "active":
-            raise TrackerError(f"experiment {name!r} was deleted in MLflow at {self._uri}: restore it, or name another one")
+            raise TrackerError(f"experiment {name!r} was deleted in MLflow at {self._name}: restore it, or name another one")
         if found:
             return found.experiment_id
         # A relative default would put artifacts below the current directory, wherever that is.
         location = None if self._artifact_root is None else (self._artifact_root.resolve() / file_name(name)).as_uri()
-        return client.create_experiment(name, artifact_location=location, tags={"mlflow.experimentKind": "genai_development"})
+        return client.create_experiment(name, artifact_location=location, tags=EXPERIMENT_TAGS)
 
     def url(self, experiment_id: str, run_id: str | None = None, other: str | None = None) -> str:
         """Link to the evaluation-runs page."""
         return evaluation_url(self._uri, experiment_id, run_id, other)
 
+    @contextmanager
+    def _calling(self, doing: str) -> Iterator[None]:
+        """Any error of MLflow as one line, without the password that its address may hold."""
+        try:
+            with boundary(TrackerError, f"{doing} at {self._name}"):
+                yield
+        except TrackerError as error:
+            raise TrackerError(without_password(str(error), self._uri)) from error
+
     def _client(self) -> MlflowClient:
         """A client of a store that was seen to answer within a few seconds."""
         try:
             with _environment(PROBE), boundary(TrackerError, "no answer"):
+                _require_writable(database_file(self._uri))
                 client = MlflowClient(self._uri, self._uri)
                 client.search_experiments(max_results=1)
         except TrackerError as error:
-            reason = str(error.__cause__).splitlines()[0][:160]
-            raise TrackerError(f"MLflow at {self._uri} can't be used ({reason})") from error
+            reason = without_password(str(error.__cause__).strip().splitlines()[0][:160], self._uri)
+            raise TrackerError(f"MLflow at {self._name} can't be used ({reason})") from error
         return client
 
 
@@ -382,6 +406,16 @@ def _require_readable(bundle: Path, run_id: str) -> None:
         read_bundle(bundle)
     except StoreError as error:
         raise TrackerError(f"run {run_id} holds a damaged evaluation: {error}") from error
+
+
+def _require_writable(database: Path | None) -> None:
+    """Ask for the right to write, once. MLflow itself asks for a minute, with a warning each time."""
+    if database is None:
+        return
+    database.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(database, timeout=WAIT_FOR_LOCK_S, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("ROLLBACK")
 
 
 @contextmanager

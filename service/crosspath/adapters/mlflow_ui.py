@@ -24,8 +24,19 @@ def embedded_uri(directory: Path) -> str:
 
 def artifacts_beside(tracking_uri: str) -> Path | None:
     """``artifacts`` in the directory of an embedded store's database file; None for servers and other databases."""
-    path = unquote(urlsplit(tracking_uri).path)
-    return Path(path[1:]).parent / "artifacts" if tracking_uri.startswith("sqlite:///") else None
+    file = database_file(tracking_uri)
+    return file.parent / "artifacts" if file else None
+
+
+def database_file(tracking_uri: str) -> Path | None:
+    """The file of an embedded store."""
+    return Path(unquote(urlsplit(tracking_uri).path)[1:]) if tracking_uri.startswith("sqlite:///") else None
+
+
+def without_password(text: str, tracking_uri: str) -> str:
+    """``text`` with the password that the address may hold as ``***``: a message must not give it away."""
+    password = urlsplit(tracking_uri).password
+    return text.replace(f":{password}@", ":***@") if password else text
 
 
 def file_name(experiment: str) -> str:
