@@ -84,7 +84,7 @@ class RayExecutor:
         self._address = address
         self._sizes = (replay_workers, model_workers, model_concurrency)
         self._own = False
-        self._idle: asyncio.Queue[Any] | None = None
+        self._idle: tuple[asyncio.AbstractEventLoop, asyncio.Queue[Any]] | None = None
         self._replayers: list[Any] = []
         self._askers: list[Any] = []
         self._turn: Iterator[int] = iter(())
@@ -161,14 +161,16 @@ class RayExecutor:
         return self._replayers[-1]
 
     def _idle_workers(self) -> "asyncio.Queue[Any]":
-        """Made on first use: a queue belongs to the running event loop."""
-        if self._idle is None:
+        """A queue belongs to one event loop; another loop gets a new one with all workers."""
+        loop = asyncio.get_running_loop()
+        if self._idle is None or self._idle[0] is not loop:
             if not self._replayers:
                 raise RuntimeError("the executor is not open: use it as a context manager")
-            self._idle = asyncio.Queue()
+            queue: asyncio.Queue[Any] = asyncio.Queue()
             for worker in self._replayers:
-                self._idle.put_nowait(worker)
-        return self._idle
+                queue.put_nowait(worker)
+            self._idle = (loop, queue)
+        return self._idle[1]
 
     def toolchain(self) -> Toolchain:
         import ray
