@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt, wait_exponential_jitter
+from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt, wait_exponential, wait_random
 from tenacity.wait import wait_base
 
 from crosspath.pipeline.answers import provider
@@ -265,7 +265,7 @@ class _WaitAsTold(wait_base):
     def __init__(self, longest_s: float, remaining_s: Callable[[], float]) -> None:
         self._longest_s = longest_s
         self._remaining_s = remaining_s
-        self._backoff = wait_exponential_jitter(initial=0.5, max=longest_s, jitter=0.5)
+        self._backoff = wait_exponential(multiplier=0.5, max=longest_s) + wait_random(0, 0.5)
 
     def __call__(self, retry_state: RetryCallState) -> float:
         trial: Trial | None = retry_state.outcome.result() if retry_state.outcome else None
