@@ -23,11 +23,13 @@ from crosspath.errors import StoreError, boundary
 from crosspath.store.bundle_tables import FACT_TABLES, Table, judgement_tables
 from crosspath.types import (
     Comparison,
+    Contract,
     Decomposition,
     EvaluationHead,
     Facts,
     Judgement,
     Lock,
+    PathSpec,
     PlannedCell,
     Record,
     Score,
@@ -40,6 +42,8 @@ FORMAT = 1
 INDEX = "index.json"
 TEXT_KINDS = {"contracts": ".md", "transports": ".yaml", "suites": ".yaml"}
 """Field of ``Facts`` that holds texts -> ending of their files."""
+
+_PLAN_FIELDS = {"cells", "not_applicable", "sessions", "bought_again", "contract_specs", "path_specs"}
 
 R = TypeVar("R", bound=Record)
 
@@ -77,6 +81,8 @@ def read_bundle(directory: Path) -> Facts:
             not_applicable=plan["not_applicable"],
             sessions=tuple((start, end) for start, end in plan["sessions"]),
             bought_again=plan["bought_again"],
+            contract_specs=tuple(Contract.model_validate(contract) for contract in plan["contract_specs"]),
+            path_specs=tuple(PathSpec.model_validate(path) for path in plan["path_specs"]),
             **{kind: tuple(_read_text(directory, entry) for entry in plan[kind]) for kind in TEXT_KINDS},
             **cast("dict[str, Any]", tables),
         )
@@ -126,7 +132,7 @@ def _write_everything(facts: Facts, judgement: Judgement, into: Path) -> None:
 
 
 def _plan(facts: Facts, into: Path) -> dict[str, Any]:
-    plan: dict[str, Any] = facts.model_dump(mode="json", include={"cells", "not_applicable", "sessions", "bought_again"})
+    plan: dict[str, Any] = facts.model_dump(mode="json", include=_PLAN_FIELDS)
     for kind in TEXT_KINDS:
         plan[kind] = [_write_text(text, kind, number, into) for number, text in enumerate(getattr(facts, kind))]
     return plan
