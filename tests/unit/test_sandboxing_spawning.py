@@ -2,11 +2,12 @@
 
 import os
 import shutil
+import socket
 
 import pytest
 
 from crosspath.adapters.bubblewrap_sandbox import BubblewrapSandbox
-from crosspath.adapters.sandboxing import spawning
+from crosspath.adapters.sandboxing import spawner, spawning
 from crosspath.types import Command, Execution, ReplayJob, ReplayKey, Task, TrialKey
 
 EVERYTHING = "         0          0 4294967295\n"
@@ -60,3 +61,13 @@ def test_a_fork_that_ends_takes_nothing_with_it() -> None:
     (result,) = sandbox.run([job])
     assert isinstance(result, Execution)
     sandbox.close()
+
+
+@pytest.mark.parametrize("sent", [b"", b"\0\0\0", (20).to_bytes(8, "big"), (20).to_bytes(8, "big") + b"spawn\0/bin"])
+def test_a_parent_that_dies_in_the_middle_of_a_message_ends_the_spawner(sent: bytes) -> None:
+    """Half a message is the end, not something to wait for: a spawner must not spin on a closed channel."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        with ours:
+            ours.sendall(sent)
+        assert spawner.receive_or_end(theirs) is None

@@ -140,8 +140,19 @@ def receive(channel: socket.socket) -> "tuple[list[bytes], list[int]] | None":
             fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
     size, body = int.from_bytes(head, "big"), bytearray()
     while len(body) < size:
-        body += channel.recv(min(size - len(body), 1 << 20))
+        part = channel.recv(min(size - len(body), 1 << 20))
+        if not part:  # the parent was killed in the middle of a message
+            return None
+        body += part
     return bytes(body).split(b"\0"), list(fds)
+
+
+def receive_or_end(channel: socket.socket) -> "tuple[list[bytes], list[int]] | None":
+    """The next message; None at the end, however the parent ended."""
+    try:
+        return receive(channel)
+    except OSError:
+        return None
 
 
 def spawn(words: list[bytes], fds: list[int]) -> None:
@@ -168,7 +179,7 @@ def handle(words: list[bytes], fds: list[int]) -> list[int]:
 
 def serve(channel: socket.socket) -> None:
     """Answer messages until the parent is gone."""
-    while (message := receive(channel)) is not None:
+    while (message := receive_or_end(channel)) is not None:
         words, fds = message
         try:
             back = handle(words, fds)
