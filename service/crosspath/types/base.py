@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
@@ -23,6 +24,13 @@ class Record(BaseModel):
     """Base of all records: frozen, unknown fields refused, no NaN and no infinity."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, protected_namespaces=())
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with other values. What was computed from the old ones (cached digests) is not taken along."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in vars(copied).keys() - type(self).model_fields.keys():
+            delattr(copied, name)
+        return copied
 
     def to_json(self) -> str:
         """The record as ASCII JSON. Unlike pydantic's own form it survives lone surrogates in a model's text."""

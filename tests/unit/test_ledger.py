@@ -1,0 +1,229 @@
+"""The ledger: durable, append-only, honest about what was in flight."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from builders import STARTED_AT, evaluation
+from crosspath.errors import ConfigError, StoreError
+from crosspath.store.ledger import Ledger
+from crosspath.store.ordering import in_order
+from crosspath.types import Attempt, Facts, Fault, Reply, Usage
+
+LOST = Fault(boundary="executor", type="executor", message="died", retryable=True)
+
+
+@pytest.fixture
+def facts() -> Facts:
+    """A whole evaluation that is still running, as the ledger tells it: with nothing that only an end brings."""
+    made, _ = evaluation()
+    return in_order(made.model_copy(update={"head": made.head.model_copy(update={"status": "running"})}))
+
+
+def _empty(facts: Facts) -> Facts:
+    return facts.model_copy(update={"trials": (), "attempts": (), "replays": (), "sessions": ()})
+
+
+def _filled(directory: Path, facts: Facts) -> Ledger:
+    ledger = Ledger(directory)
+    ledger.open_evaluation(_empty(facts))
+    session = ledger.start_session(facts.head.id, STARTED_AT)
+    started = [attempt.model_copy(update={"ended_at": None, "usage": None}) for attempt in facts.attempts]
+    ledger.append(facts.head.id, started)
+    ledger.append(facts.head.id, [*facts.attempts, *facts.trials, *facts.replays])
+    ledger.end_session(facts.head.id, session, STARTED_AT + 4)
+    return ledger
+
+
+def test_what_is_written_is_read_by_another_process(tmp_path: Path, facts: Facts) -> None:
+    """All facts come back equal after the file was closed, hostile bytes and all."""
+    _filled(tmp_path, facts).close()
+    assert Ledger(tmp_path).facts(facts.head.id) == facts
+
+
+def test_facts_come_in_the_order_of_the_plan(tmp_path: Path, facts: Facts) -> None:
+    """Whoever was done first: order of rows is that of cells, tasks and trials
+    (https://github.com/confident-ai/deepeval/pull/3159).
+    """
+    backwards = facts.model_copy(
+        update={name: tuple(reversed(getattr(facts, name))) for name in ("trials", "attempts", "replays")}
+    )
+    assert _filled(tmp_path, backwards).facts(facts.head.id) == facts
+
+
+def test_a_request_without_an_end_is_counted_once_and_kept(tmp_path: Path, facts: Facts) -> None:
+    """Attempts that were in flight are given up once, count as bought again for good, and their rows stay."""
+    ledger = Ledger(tmp_path)
+    ledger.open_evaluation(_empty(facts))
+    rows = [Attempt(request_key=f"key-{n}", number=1, session=1, started_at=STARTED_AT, local=n == 2) for n in range(4)]
+    ledger.append(facts.head.id, rows)
+    ledger.append(facts.head.id, [rows[0].model_copy(update={"ended_at": STARTED_AT + 1})])
+    assert ledger.abandon_in_flight(facts.head.id) == 2  # number 2 was a look-up, which costs nothing
+    assert ledger.abandon_in_flight(facts.head.id) == 0
+    found = ledger.facts(facts.head.id)
+    assert found.bought_again == 2
+    assert len(found.attempts) == 4
+
+
+def test_every_attempt_has_its_row(tmp_path: Path, facts: Facts) -> None:
+    """A failed attempt and the one that succeeded are two rows with their own usage
+    (https://github.com/promptfoo/promptfoo/issues/4673).
+    """
+    ledger = Ledger(tmp_path)
+    ledger.open_evaluation(_empty(facts))
+    first = Attempt(request_key="key", number=1, session=1, started_at=STARTED_AT)
+    second = first.model_copy(update={"number": 2})
+    usage = Usage(prompt_tokens=10, completion_tokens=5)
+    ledger.append(facts.head.id, [first])
+    ledger.append(facts.head.id, [first.model_copy(update={"ended_at": STARTED_AT + 1, "fault": LOST})])
+    ledger.append(facts.head.id, [second])
+    ledger.append(facts.head.id, [second.model_copy(update={"ended_at": STARTED_AT + 2, "usage": usage})])
+    assert [(row.fault, row.usage) for row in ledger.facts(facts.head.id).attempts] == [(LOST, None), (None, usage)]
+
+
+def test_an_observation_is_never_replaced(tmp_path: Path, facts: Facts) -> None:
+    """A second reply or execution stands after the first; a fault gives way to an observation, not the other way round."""
+    ledger = Ledger(tmp_path)
+    ledger.open_evaluation(_empty(facts))
+    trial, replay = facts.trials[0], facts.replays[0]
+    fault = trial.model_copy(update={"reply": None, "fault": LOST})
+    other = trial.model_copy(update={"reply": Reply(text="another")})
+    ledger.append(facts.head.id, [fault, replay.model_copy(update={"execution": None, "fault": LOST})])
+    assert ledger.facts(facts.head.id).trials == (fault,)
+    ledger.append(facts.head.id, [trial, replay])
+    ledger.append(facts.head.id, [other, fault, replay.model_copy(update={"execution": None, "fault": LOST})])
+    found = ledger.facts(facts.head.id)
+    assert found.trials == (trial,)
+    assert found.replays == (replay,)
+
+
+def test_a_finished_evaluation_never_changes(tmp_path: Path, facts: Facts) -> None:
+    """The database refuses to add to it or to alter it; only where it was logged may be noted."""
+    ledger = _filled(tmp_path, facts)
+    finished = facts.model_copy(update={"head": facts.head.model_copy(update={"status": "finished"})})
+    ledger.update(finished)
+    for change in (
+        lambda: ledger.append(facts.head.id, [facts.trials[0]]),
+        lambda: ledger.append(facts.head.id, [facts.replays[0]]),
+        lambda: ledger.start_session(facts.head.id, STARTED_AT),
+        lambda: ledger.update(facts),
+        lambda: ledger.update(finished.model_copy(update={"not_applicable": {"a": "b"}})),
+    ):
+        with pytest.raises(StoreError, match="a finished evaluation never changes"):
+            change()
+    noted = finished.model_copy(update={"head": finished.head.model_copy(update={"mlflow_run": "r", "mlflow_uri": "u"})})
+    ledger.update(noted)
+    assert ledger.facts(facts.head.id) == noted
+
+
+def test_a_derived_evaluation_may_be_born_finished(tmp_path: Path, facts: Facts) -> None:
+    """``validate`` writes facts and end in one transaction."""
+    ledger = Ledger(tmp_path)
+    finished = facts.model_copy(update={"head": facts.head.model_copy(update={"status": "finished"})})
+    ledger.open_evaluation(finished)
+    assert ledger.facts(facts.head.id).replays == facts.replays
+    assert ledger.unfinished(facts.head.spec_digest) is None
+
+
+def test_unfinished_is_the_newest_of_the_same_configuration(tmp_path: Path, facts: Facts) -> None:
+    """A run is resumed only by a command for the very same configuration."""
+    ledger = Ledger(tmp_path)
+    ledger.open_evaluation(_empty(facts))
+    assert ledger.unfinished(facts.head.spec_digest) == facts.head.id
+    assert ledger.unfinished("another") is None
+
+
+def test_a_write_is_all_or_nothing(tmp_path: Path, facts: Facts) -> None:
+    """One row that can't be written leaves none of its group, and the ledger goes on."""
+    ledger = Ledger(tmp_path)
+    ledger.open_evaluation(_empty(facts))
+    attempt = Attempt(request_key="key", number=1, session=1, started_at=STARTED_AT)
+    ledger.append(facts.head.id, [attempt])
+    with pytest.raises(StoreError, match="UNIQUE"):
+        ledger.append(facts.head.id, [facts.trials[0], attempt])
+    ledger.append(facts.head.id, [facts.trials[1]])
+    assert ledger.facts(facts.head.id).trials == (facts.trials[1],)
+
+
+@pytest.mark.parametrize("lost_bytes", [5, 5_000])
+def test_a_torn_end_costs_the_last_rows_only(tmp_path: Path, facts: Facts, lost_bytes: int) -> None:
+    """When the machine dies in the middle of a write, what was durable before is still there
+    (https://github.com/UKGovernmentBEIS/inspect_ai/issues/2949).
+    """
+    ledger = Ledger(tmp_path / "whole")
+    ledger.open_evaluation(_empty(facts))
+    for trial in facts.trials:
+        ledger.append(facts.head.id, [trial])
+    torn = tmp_path / "torn"
+    torn.mkdir()
+    for name in ("ledger.db", "ledger.db-wal"):
+        data = (tmp_path / "whole" / name).read_bytes()
+        (torn / name).write_bytes(data[: len(data) - lost_bytes] if name.endswith("wal") else data)
+    found = Ledger(torn).facts(facts.head.id).trials
+    assert found == facts.trials[: len(found)]
+    assert len(facts.trials) - 4 <= len(found) < len(facts.trials)
+
+
+@pytest.mark.parametrize("content", [b"no database at all", bytes(range(256)) * 100])
+def test_a_file_that_is_no_ledger_is_an_error_with_its_name(tmp_path: Path, content: bytes) -> None:
+    """A foreign file is refused in one line, and left as it is."""
+    (tmp_path / "ledger.db").write_bytes(content)
+    with pytest.raises(StoreError, match=r"ledger\.db: file is not a database"):
+        Ledger(tmp_path)
+    assert (tmp_path / "ledger.db").read_bytes() == content
+
+
+def test_a_record_that_can_t_be_read_names_its_evaluation(tmp_path: Path, facts: Facts) -> None:
+    """Rows of a broken ledger are never silently left out."""
+    _filled(tmp_path, facts).close()
+    with sqlite3.connect(tmp_path / "ledger.db") as direct:
+        direct.execute("UPDATE trials SET record = substr(record, 1, length(record) - 5) WHERE seq = 1")
+    with pytest.raises(StoreError, match=f"evaluation {facts.head.id} can't be read"):
+        Ledger(tmp_path).facts(facts.head.id)
+
+
+def test_a_ledger_of_another_version_is_refused(tmp_path: Path) -> None:
+    """A newer layout is not guessed at."""
+    Ledger(tmp_path).close()
+    with sqlite3.connect(tmp_path / "ledger.db") as direct:
+        direct.execute("PRAGMA user_version=99")
+    with pytest.raises(StoreError, match="schema 99, this one reads 1"):
+        Ledger(tmp_path)
+
+
+def test_an_unknown_evaluation_names_the_known_ones(tmp_path: Path, facts: Facts) -> None:
+    """A wrong id is the user's mistake, and the message helps."""
+    ledger = Ledger(tmp_path)
+    ledger.open_evaluation(_empty(facts))
+    with pytest.raises(ConfigError, match=f"known: {facts.head.id}"):
+        ledger.facts("nothing")
+
+
+def test_ids_count_up_within_a_day(tmp_path: Path, facts: Facts) -> None:
+    """``NAME-YYYYMMDD-N`` with the first free N."""
+    ledger = Ledger(tmp_path)
+    assert ledger.new_id("quoting", STARTED_AT) == "quoting-20251129-1"
+    head = facts.head.model_copy(update={"id": "quoting-20251129-1"})
+    ledger.open_evaluation(_empty(facts).model_copy(update={"head": head}))
+    assert ledger.new_id("quoting", STARTED_AT) == "quoting-20251129-2"
+
+
+def test_a_place_that_can_t_be_a_store_is_an_error_with_its_name(tmp_path: Path) -> None:
+    """A file where the directory should be gives one clear line."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="the store can't be created"):
+        Ledger(tmp_path / "file" / "store")
+
+
+def test_the_lease_is_held_by_one(tmp_path: Path) -> None:
+    """A second holder waits, is told for whom, and gets it when the first lets go."""
+    first, second = Ledger(tmp_path), Ledger(tmp_path)
+    first.lease.acquire()
+    said: list[str] = []
+    with pytest.raises(StoreError, match="is using this store"):
+        second.lease.acquire(on_wait=said.append, timeout_s=0.2)
+    assert len(said) == 1
+    first.close()
+    second.lease.acquire(timeout_s=0)
+    second.close()
