@@ -73,7 +73,8 @@ def test_effects_on_the_matched_run(store: Store) -> None:
     reference = store.log(*evaluation("effects-1"))
     adaptive = store.nested(reference.run_id)[1]
     metrics = adaptive.data.metrics
-    assert metrics["damage_pp"] + metrics["compens_pp"] == pytest.approx(metrics["gap_pp"])
+    assert metrics["damage_pp"] + metrics["compens_pp"] == pytest.approx(metrics["gap_pp"], abs=0.001)
+    assert adaptive.data.tags["effect.damage"] == "RN - RR = -66.7 pp"
     assert adaptive.data.tags["cell.RN"] == "told raw, done nested-shell: 1 of 3 passed"
     assert "damage_pp" not in store.nested(reference.run_id, "reference")[0].data.metrics
 

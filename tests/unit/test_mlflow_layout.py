@@ -100,6 +100,7 @@ def test_unknown_is_left_out() -> None:
     assert finite({"a": None, "b": float("nan"), "c": float("inf"), "d": 0}) == {"d": 0.0}
     _, judgement = evaluation()
     assert "cost_usd" not in spend_metrics(judgement)
+    assert finite({"third": 1 / 3}) == {"third": 0.3333}
     cell = judgement.decompositions[0].cells[0].model_copy(update={"rate": estimate(None, 0), "scored": 0, "passed": 0})
     assert "pass_rate" not in cell_metrics(cell)
 
@@ -121,6 +122,7 @@ def test_description_in_plain_words() -> None:
     note = layout(*evaluation(), max_rows=100).nested[2].tags["mlflow.note.content"]
     assert note.startswith("**adaptive**, told *nested* and executed through *nested-shell*")
     assert "| damage (RN - RR) |" in note
+    assert "t on family means" in note
     assert "Control (encoded): **holds**" in note
 
 

@@ -176,10 +176,8 @@ def _cell_words(cell: Cell) -> str:
 
 
 def _effect_words(effect: Effect) -> str:
-    return (
-        f"{effect.minuend} - {effect.subtrahend}: for these {effect.these.n}: {estimate_text(effect.these, 'pp')}; "
-        f"task population: {estimate_text(effect.population, 'pp')}"
-    )
+    """Short, because MLflow cuts a tag's name before its value; intervals and methods are in the description."""
+    return f"{effect.minuend} - {effect.subtrahend} = {_points(effect.these.value)}"
 
 
 def _cell_note(decomposition: Decomposition, cell: Cell, matched: bool, rows: int, of: int) -> str:

@@ -74,8 +74,8 @@ def flatten(value: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str
 
 
 def finite(metrics: Mapping[str, float | int | None]) -> dict[str, float]:
-    """The metrics that are known; an unknown one is not logged, never NaN or 0."""
-    return {name: float(value) for name, value in metrics.items() if value is not None and math.isfinite(value)}
+    """The metrics that are known, to four decimals (exact in the bundle); an unknown one is left out, never NaN or 0."""
+    return {name: round(float(value), 4) for name, value in metrics.items() if value is not None and math.isfinite(value)}
 
 
 def chunks(items: Sequence[T], size: int = MAX_BATCH) -> Iterator[Sequence[T]]:
