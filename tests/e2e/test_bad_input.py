@@ -48,7 +48,9 @@ def complaint(capsys: pytest.CaptureFixture[str]) -> str:
 SPECS: dict[str, tuple[str, list[str]]] = {
     "unknown field": ("candidats: {a: baseline/oracle}\n", ["spec.yaml:1", "candidats", "candidates"]),
     "unknown axis": ("candidates:\n  a: {model: baseline/oracle, tranport: raw}\n", ["spec.yaml:2", "tranport", "transport"]),
-    "unknown path": ("defaults: {transport: nestd-shell}\ncandidates: {a: baseline/oracle}\n", ["spec.yaml", "transport", "nested-shell"]),
+    "unknown path": (
+        "defaults: {transport: nestd-shell}\ncandidates: {a: baseline/oracle}\n", ["spec.yaml", "transport", "nested-shell"],
+    ),
     "unknown contract": ("candidates: {a: {model: baseline/oracle, contract: rwa}}\n", ["spec.yaml", "a.contract", "raw"]),
     "unknown baseline": ("candidates: {a: baseline/oracl}\n", ["baseline/oracl", "baseline/oracle"]),
     "unknown family": ("candidates: {a: baseline/oracle}\ntasks: {families: [exact]}\n", ["families", "exact-file"]),

@@ -4,6 +4,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from crosspath.store.ledger import Ledger
 from crosspath.types import Comparison, Facts, canonical_json
 
 EXECUTORS = ("local", "ray")
+SANDBOXES = ("bubblewrap", "none")
 
 
 def evaluate(
@@ -31,6 +33,7 @@ def evaluate(
     *,
     store: str | Path | None = None,
     executor: str | None = None,
+    sandbox: str | None = None,
     track: bool = True,
     progress: Progress | None = None,
     notify: Callable[[str], None] = lambda _: None,
@@ -41,6 +44,7 @@ def evaluate(
         spec: a spec, its file, or its content as a mapping.
         store: directory of the ledger; default ``$CROSSPATH_STORE`` or ``.crosspath``.
         executor: ``local`` or ``ray``; default what the spec says, else ``local``.
+        sandbox: ``bubblewrap`` or ``none`` (model output is executed unprotected); default what the spec says.
         track: log to MLflow when done.
         progress: live counts.
         notify: called with sentences that a user should see at once.
@@ -49,7 +53,7 @@ def evaluate(
         ConfigError: the spec is wrong; nothing was written.
         BoundaryError: something outside failed; what was done is in the ledger.
     """
-    resolved = resolved_spec(spec)
+    resolved = _in_sandbox(resolved_spec(spec), sandbox)
     directory = adapters.store_directory(store)
     check_ready(resolved, executor)
     if sentence := cost_sentence(resolved):
@@ -68,6 +72,7 @@ def replay(
     *,
     store: str | Path | None = None,
     executor: str | None = None,
+    sandbox: str | None = None,
     own_paths: dict[str, Any] | None = None,
     track: bool = True,
     progress: Progress | None = None,
@@ -88,7 +93,7 @@ def replay(
     directory = adapters.store_directory(store)
     with _ledger(directory, notify) as ledger:
         source = find_facts(ledger, evaluation)
-        resolved = replay_resolved(source, transports, own_paths or {}, Path.cwd())
+        resolved = _in_sandbox(replay_resolved(source, transports, own_paths or {}, Path.cwd()), sandbox)
         tracker = _checked_tracker(directory) if track else None
         derivation = Derivation(source.head.id, f"replay through {', '.join(transports)}", source.trials)
         opened = open_evaluation(ledger, resolved, derivation)
@@ -196,6 +201,14 @@ def check_ready(resolved: Resolved, executor: str | None) -> None:
 def _require_executor(executor: str | None) -> None:
     if executor not in (None, *EXECUTORS):
         raise ConfigError(f"{executor!r} is not an executor; known: {', '.join(EXECUTORS)}", field="executor")
+
+
+def _in_sandbox(resolved: Resolved, sandbox: str | None) -> Resolved:
+    if sandbox is None:
+        return resolved
+    if sandbox not in SANDBOXES:
+        raise ConfigError(f"{sandbox!r} is not a sandbox; known: {', '.join(SANDBOXES)}", field="sandbox")
+    return replace(resolved, spec=resolved.spec.model_copy(update={"sandbox": sandbox}))
 
 
 def check_suites(resolved: Resolved) -> None:

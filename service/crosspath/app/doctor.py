@@ -3,14 +3,16 @@
 import os
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from crosspath.app import adapters
 from crosspath.app.resolve import read_spec
-from crosspath.errors import CrosspathError, SandboxError
+from crosspath.errors import CrosspathError, SandboxError, StoreError, boundary
 from crosspath.spec import Spec
+from crosspath.store.ledger import Ledger
 from crosspath.types import Command, Fault, ReplayJob, ReplayKey, Task, TrialKey
 
 Status = Literal["ok", "warning", "trouble"]
@@ -26,8 +28,17 @@ class Finding:
     fix: str = ""
 
 
-def diagnose(store: str | None = None, spec: Path | None = None) -> list[dict[str, Any]]:
-    """Sandbox, limits in force, store, MLflow, Ray and, with a spec, its model endpoints. Spends no token."""
+def diagnose(
+    store: str | None = None, spec: Path | None = None, notify: Callable[[str], None] = lambda _: None
+) -> list[dict[str, Any]]:
+    """Sandbox, limits in force, store, MLflow, Ray and, with a spec, its model endpoints.
+
+    Spends no token and leaves nothing behind: a store that is not there yet is tried in a directory beside it.
+
+    Raises:
+        ConfigError: ``spec`` is not one.
+    """
+    asked = read_spec(spec)[0] if spec is not None else None
     directory = adapters.store_directory(store)
     checks: list[tuple[str, Callable[[], Iterator[Finding]]]] = [
         ("sandbox", _sandbox),
@@ -35,9 +46,13 @@ def diagnose(store: str | None = None, spec: Path | None = None) -> list[dict[st
         ("mlflow", lambda: _mlflow(directory)),
         ("ray", _ray),
     ]
-    if spec is not None:
-        checks.append(("models", lambda: _models(spec)))
-    return [asdict(finding) for name, check in checks for finding in _guarded(name, check)]
+    if asked is not None:
+        checks.append(("models", lambda: _models(asked)))
+    findings: list[Finding] = []
+    for name, check in checks:
+        notify(f"checking {name} ...")
+        findings += _guarded(name, check)
+    return [asdict(finding) for finding in findings]
 
 
 def _guarded(name: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
@@ -48,7 +63,7 @@ def _guarded(name: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Find
 
 
 _FIXES = {
-    "sandbox": "install bubblewrap (Debian: apt-get install bubblewrap), or put `sandbox: none` into the spec to run unprotected",
+    "sandbox": "apt-get install -y bubblewrap (or what the line above says); --sandbox none runs replies unprotected",
     "store": "choose a writable directory: --store DIR or CROSSPATH_STORE=DIR",
     "mlflow": "start the server that MLFLOW_TRACKING_URI names, or unset it to use the embedded store",
     "ray": "install Ray again (pip install ray), or use --executor local",
@@ -78,38 +93,59 @@ def _sandbox() -> Iterator[Finding]:
 
 
 def _store(directory: Path) -> Iterator[Finding]:
-    from crosspath.store.ledger import Ledger
-
-    existed = directory.exists()
-    ledger = Ledger(directory)
-    count = len(ledger.heads())
-    ledger.close()
-    yield Finding("store", "ok", f"{directory} is {'there' if existed else 'new'} and writable, {count} evaluations")
+    with _there(directory) as tried:
+        ledger = Ledger(tried)
+        count = len(ledger.heads())
+        ledger.close()
+    state = f"is writable, {count} evaluations" if directory.exists() else "can be made"
+    yield Finding("store", "ok", f"{directory} {state}")
 
 
 def _mlflow(directory: Path) -> Iterator[Finding]:
-    tracker = adapters.make_tracker(directory)
-    tracker.check()
-    yield Finding("mlflow", "ok", f"{tracker.uri} answers")
+    with _there(directory) as tried:
+        tracker = adapters.make_tracker(tried)
+        tracker.check()
+    yield Finding("mlflow", "ok", f"{adapters.tracking_uri(directory)} {'answers' if tried == directory else 'can be made'}")
+
+
+@contextmanager
+def _there(directory: Path) -> Iterator[Path]:
+    """The store, or something like it in the same place for as long as it is needed.
+
+    Raises:
+        StoreError: nothing can be written there.
+    """
+    if directory.exists():
+        yield directory
+        return
+    parent = next(parent for parent in directory.absolute().parents if parent.exists())
+    with ExitStack() as cleanup:
+        with boundary(StoreError, f"{directory} can't be made"):
+            temporary = cleanup.enter_context(tempfile.TemporaryDirectory(prefix=".crosspath-doctor-", dir=parent))
+        yield Path(temporary)
 
 
 def _ray() -> Iterator[Finding]:
-    with tempfile.TemporaryDirectory(prefix="crosspath-doctor-"), adapters.make_executor("ray", Spec(), {}) as executor:
+    with adapters.make_executor("ray", Spec(sandbox="none"), {}) as executor:  # a missing sandbox is not Ray's trouble
         toolchain = executor.toolchain()
-    yield Finding("ray", "ok", f"a replay worker answered: Python {toolchain.python}, {toolchain.sandbox}")
+    yield Finding("ray", "ok", f"a replay worker answered: Python {toolchain.python}")
 
 
-def _models(spec: Path) -> Iterator[Finding]:
+def _models(spec: Spec) -> Iterator[Finding]:
     from crosspath.adapters.litellm_model import probe
 
-    asked, _ = read_spec(spec)
-    models = {c.generation.model.name: c.generation.model for c in asked.candidates_resolved()}
-    for name, model in models.items():
-        trouble = probe(name, model.api_base, model.api_key_env)
+    models = {(m.name, m.api_base, m.api_key_env) for m in (c.generation.model for c in spec.candidates_resolved())}
+    for name, api_base, variable in sorted(models, key=str):
+        trouble = probe(name, api_base, variable)
         if trouble is None:
             yield Finding("model", "ok", f"{name} can be asked")
-            continue
-        variable = model.api_key_env
-        missing_key = variable is not None and not os.environ.get(variable)
-        fix = f"export {variable}=..." if missing_key else "start the server, or correct api_base in the spec"
-        yield Finding("model", "trouble", trouble, fix)
+        else:
+            yield Finding("model", "trouble", trouble, _model_fix(api_base, variable))
+
+
+def _model_fix(api_base: str | None, variable: str | None) -> str:
+    if variable is not None and not os.environ.get(variable):
+        return f"export {variable}=..."
+    if api_base is None:
+        return "export the key's variable, or give the model an api_base"
+    return "start the server, or correct api_base in the spec"

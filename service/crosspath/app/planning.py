@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from crosspath.app.api import check_prices, check_suites, missing_keys, resolved_spec
-from crosspath.app.costs import PlanCosts, plan_costs
+from crosspath.app.costs import TYPICAL_REPLY_TOKENS, PlanCosts, plan_costs
 from crosspath.app.resolve import Resolved
 from crosspath.pipeline.answers import provider
 from crosspath.pipeline.budget import ASSUMED_OUTPUT_TOKENS
@@ -30,6 +30,7 @@ def plan_document(spec: Path) -> dict[str, Any]:
         "local_requests": costs.local_requests,
         "local_requests_without_answer": costs.unanswered,
         "replays": costs.replays,
+        "expected_cost_usd": None if costs.unpriced else round(costs.expected_usd, 6),
         "worst_cost_usd": None if costs.unpriced else round(costs.worst.cost_usd, 6),
         "worst_tokens": costs.worst.tokens,
         "models_without_price": list(costs.unpriced),
@@ -84,9 +85,9 @@ def plan_text(document: dict[str, Any]) -> str:
         f"requests to endpoints   {document['requests']}"
         f"  (and {document['local_requests']} answered by baselines or recordings, at no cost)",
         f"sandboxed replays       {document['replays']}",
-        f"cost at worst           {_cost(document)}",
+        f"cost                    {_cost(document)}",
         f"tokens at worst         {document['worst_tokens']}",
-        f"rough duration          {document['rough_duration_s']} s",
+        f"duration                about {_duration(document['rough_duration_s'])}",
         "",
         "cells (told / done):",
     ]
@@ -97,7 +98,14 @@ def plan_text(document: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
 def _cost(document: dict[str, Any]) -> str:
     if document["models_without_price"]:
         return f"unknown: no price for {', '.join(document['models_without_price'])} (give `prices` under `models`)"
-    return f"{document['worst_cost_usd']:.4f} USD"
+    if not document["requests"]:
+        return "nothing"
+    about, worst = document["expected_cost_usd"], document["worst_cost_usd"]
+    return f"about {about:.4f} USD ({TYPICAL_REPLY_TOKENS} tokens a reply), {worst:.4f} USD at worst"

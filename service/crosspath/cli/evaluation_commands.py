@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 SpecFile = Annotated[Path, typer.Argument(help="The spec, a YAML file.")]
 EvaluationId = Annotated[str, typer.Argument(help="Id in the ledger, `latest`, or an MLflow run.")]
 ExecutorOption = Annotated[str | None, typer.Option("--executor", help="local or ray (default: what the spec says, else ray).")]
+SandboxOption = Annotated[
+    str | None, typer.Option("--sandbox", help="bubblewrap, or none: replies run unprotected (default: what the spec says).")
+]
 NoMlflow = Annotated[bool, typer.Option("--no-mlflow", help="Keep the result in the ledger only.")]
 
 
@@ -26,6 +29,7 @@ def register(app: typer.Typer) -> None:
 def run(
     spec: SpecFile,
     executor: ExecutorOption = None,
+    sandbox: SandboxOption = None,
     store: StoreOption = None,
     no_mlflow: NoMlflow = False,
     as_json: JsonFlag = False,
@@ -37,7 +41,9 @@ def run(
     asked, _ = read_spec(spec)
     chosen = executor or asked.executor.kind or "ray"
     with live_progress(quiet=as_json) as progress:
-        evaluation = api.evaluate(spec, store=store, executor=chosen, track=not no_mlflow, progress=progress, notify=remark)
+        evaluation = api.evaluate(
+            spec, store=store, executor=chosen, sandbox=sandbox, track=not no_mlflow, progress=progress, notify=remark
+        )
     finish(evaluation, as_json)
 
 
@@ -60,6 +66,7 @@ def replay(
     transport: Annotated[list[str], typer.Option("--transport", "-t", help="A path; repeat for several.")],
     paths: Annotated[Path | None, typer.Option("--paths", help="YAML file with own paths by name, as in a spec.")] = None,
     executor: ExecutorOption = None,
+    sandbox: SandboxOption = None,
     store: StoreOption = None,
     no_mlflow: NoMlflow = False,
     as_json: JsonFlag = False,
@@ -74,6 +81,7 @@ def replay(
             transport,
             store=store,
             executor=executor or "ray",
+            sandbox=sandbox,
             own_paths=read_paths(paths) if paths else None,
             track=not no_mlflow,
             progress=progress,

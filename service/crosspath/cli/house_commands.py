@@ -2,12 +2,13 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from crosspath.cli.evaluation_commands import ExecutorOption, NoMlflow, finish
+from crosspath.cli.evaluation_commands import ExecutorOption, NoMlflow, SandboxOption, finish
 from crosspath.cli.exits import EXIT_INFRASTRUCTURE
 from crosspath.cli.output import JsonFlag, StoreOption, live_progress, print_json, print_table, remark, say
 
@@ -19,7 +20,11 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
-    executor: ExecutorOption = None, store: StoreOption = None, no_mlflow: NoMlflow = False, as_json: JsonFlag = False
+    executor: ExecutorOption = None,
+    sandbox: SandboxOption = None,
+    store: StoreOption = None,
+    no_mlflow: NoMlflow = False,
+    as_json: JsonFlag = False,
 ) -> None:
     """Take three baselines apart on one broken path: no model, no key, no cost."""
     from crosspath import catalogue
@@ -28,7 +33,13 @@ def demo(
     spec = catalogue.catalogue_dir("deploy") / "demo.yaml"
     with live_progress(quiet=as_json) as progress:
         evaluation = api.evaluate(
-            spec, store=store, executor=executor or "ray", track=not no_mlflow, progress=progress, notify=remark
+            spec,
+            store=store,
+            executor=executor or "ray",
+            sandbox=sandbox,
+            track=not no_mlflow,
+            progress=progress,
+            notify=remark,
         )
     finish(evaluation, as_json)
 
@@ -41,14 +52,14 @@ def doctor(
     """Check sandbox, limits, store, MLflow, Ray and endpoints; print the one fix for each trouble."""
     from crosspath.app.doctor import diagnose
 
-    findings = diagnose(store, spec)
+    findings = diagnose(store, spec, notify=remark if sys.stderr.isatty() else lambda _: None)
     if as_json:
         print_json(findings)
     else:
-        print_table(("what", "", "finding"), [(f["what"], f["status"], f["detail"]) for f in findings])
+        print_table(("what", "state", "finding"), [(f["what"], f["status"], f["detail"]) for f in findings])
         for finding in findings:
             if finding["fix"]:
-                say(f"{finding['what']}: {finding['fix']}")
+                say(f"to mend {finding['what']}: {finding['fix']}")
     if any(finding["status"] == "trouble" for finding in findings):
         raise typer.Exit(EXIT_INFRASTRUCTURE)
 

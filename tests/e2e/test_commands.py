@@ -1,0 +1,287 @@
+"""Every command once, over one real evaluation: real sandbox, real ledger, real MLflow on SQLite, executor local."""
+
+import io
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import crosspath
+from crosspath.catalogue import catalogue_tasks, suite_text
+from crosspath.cli.entry import run
+from crosspath.errors import ConfigError
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap (make deps)"),
+    # MLflow 3.17 uses what SQLAlchemy 2.1 deprecates; it says so when its tables are first used.
+    pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning"),
+]
+
+SPEC = """\
+name: few
+tasks: {families: [exact-file, commit-message], tiers: [0, 1]}
+defaults: {contract: nested-shell, transport: nested-shell}
+candidates:
+  oracle: baseline/oracle
+  adaptive: baseline/adaptive
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a spec and a store that holds its evaluation."""
+    place = tmp_path_factory.mktemp("few")
+    (place / "few.yaml").write_text(SPEC)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        patch.setenv("CROSSPATH_STORE", str(place / "store"))
+        done = crosspath.evaluate(place / "few.yaml", executor="local")
+        assert done.tracking_error is None
+        (place / "run").write_text(done.run_id or "")
+        (place / "id").write_text(done.id)
+    return place
+
+
+@pytest.fixture(autouse=True)
+def here(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Another current directory than the spec's."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.setenv("CROSSPATH_STORE", str(place / "store"))
+    return tmp_path
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run a command with ``--json`` and give its document."""
+
+    def document(*arguments: str, code: int = 0) -> Any:
+        assert run([*arguments, "--json"]) == code
+        return json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+
+    return document
+
+
+def first(place: Path) -> str:
+    return (place / "id").read_text()
+
+
+def test_plan_says_all_before_it_is_done(place: Path, command: Any) -> None:
+    """A plan counts requests, replays and cells, and a plan of baselines costs nothing."""
+    plan = command("plan", str(place / "few.yaml"))
+    assert (plan["requests"], plan["worst_cost_usd"], plan["tasks"]) == (0, 0, 4)
+    assert plan["replays"] == 4 * (2 * 3 + 2 * 2 - 0)
+    assert {cell["cell"] for cell in plan["cells"]} == {"RR", "RN", "NR", "NN", "control"}
+
+
+def test_report_gives_the_decomposition(place: Path, command: Any) -> None:
+    """The oracle is damaged and does not compensate; the adaptive one compensates all of it."""
+    document = command("report", first(place))
+    by_name = {d["candidate"]: {e["name"]: e["these"]["value"] for e in d["effects"]} for d in document["decompositions"]}
+    assert by_name["oracle"]["damage"] < 0
+    assert by_name["oracle"]["compensation"] == 0
+    assert by_name["adaptive"]["matched_gap"] == 0
+    assert all(d["control"]["status"] == "holds" for d in document["decompositions"])
+
+
+def test_report_by_mlflow_run_and_for_people(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An evaluation is also found by its MLflow run; the report begins in plain words."""
+    assert run(["report", (place / "run").read_text()]) == 0
+    out, err = capsys.readouterr()
+    assert "## In plain words" in out
+    assert err == ""
+
+
+def test_report_from_mlflow_alone(place: Path, here: Path, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that only knows the MLflow store finds the whole evaluation there, and can replay it."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{place / 'store' / 'mlflow.db'}")
+    document = command("report", (place / "run").read_text(), "--store", str(here / "empty"))
+    assert document["evaluation"] == first(place)
+    replayed = command(
+        "replay", (place / "run").read_text(), "-t", "raw", "--executor", "local", "--no-mlflow", "--store", str(here / "empty")
+    )
+    assert replayed["derived_from"] == first(place)
+
+
+def test_run_prints_the_answer_first(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`run` ends with plain words, the table, and where the result is; nothing on standard error when not on a terminal."""
+    (here / "spec.yaml").write_text("tasks: {families: [exact-file], tiers: [0]}\ncandidates: {a: baseline/oracle}\n")
+    assert run(["run", "spec.yaml", "--executor", "local", "--no-mlflow", "--store", "own"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("a: 1 of 1 right")
+    assert "crosspath report spec-" in out
+    assert err == ""
+
+
+def test_replay_goes_another_way_without_a_model(place: Path, command: Any) -> None:
+    """Stored replies go through a path that was not in the spec, and no request is made."""
+    document = command("replay", first(place), "-t", "script-file", "--executor", "local", "--no-mlflow")
+    assert document["derived_from"] == first(place)
+    assert document["spend"]["requests"] == 0
+    assert {d["candidate"] for d in document["decompositions"]} == {"oracle via script-file", "adaptive via script-file"}
+    again = command("replay", document["evaluation"], "-t", "raw", "--executor", "local", "--no-mlflow")
+    assert {d["candidate"] for d in again["decompositions"]} == {"oracle via raw", "adaptive via raw"}
+
+
+def test_validate_judges_anew_without_a_sandbox(place: Path, here: Path, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A validator of one's own judges stored states; neither sandbox nor model is there."""
+    monkeypatch.setenv("PATH", str(here))
+    (here / "mine.yaml").write_text(suite_text("exact").content.replace("name: exact", "name: mine"))
+    document = command("validate", first(place), "--validator", "mine.yaml", "--no-mlflow")
+    assert document["derived_from"] == first(place)
+    report = command("report", first(place))
+    assert [d["effects"] for d in document["decompositions"]] == [d["effects"] for d in report["decompositions"]]
+
+
+def test_bad_suite_leaves_nothing_behind(place: Path, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`validate` with a suite that is refused makes no evaluation."""
+    (here / "bad.yaml").write_text("name: bad\nfinal_state: []\n")
+    before = crosspath.load("latest").id
+    assert run(["validate", first(place), "--validator", "bad.yaml", "--no-mlflow"]) == 2
+    assert "bad.yaml" in capsys.readouterr().err
+    assert crosspath.load("latest").id == before
+
+
+def test_log_again(place: Path, command: Any) -> None:
+    """An evaluation can be logged once more; its run is named."""
+    assert command("log", first(place))["mlflow"]["run"]
+
+
+def test_show_follows_a_task(place: Path, command: Any) -> None:
+    """Per cell: reply, hops, command, exit, and the final state with its difference."""
+    document = command("show", first(place), "exact-file/price", "--candidate", "oracle")
+    cells = {cell["cell"]: cell for cell in document["cells"]}
+    assert set(cells) == {"RR", "RN", "NR", "NN", "control"}
+    assert cells["RN"]["actions"][0]["hops"][0]["layer"] == "reply"
+    assert cells["RR"]["score"]["passed"]
+    assert not cells["RN"]["score"]["passed"]
+    (row,) = [row for row in cells["RN"]["state"] if not row["equal"]]
+    assert any(line.startswith("- ") and "$40" in line for line in row["diff"])
+
+
+def test_show_for_people(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The text names verdicts first and shows texts as they are, backslashes not doubled; cells are named in any case."""
+    assert run(["show", first(place), "exact-file/price", "--candidate", "oracle", "--cell", "rn"]) == 0
+    out = capsys.readouterr().out
+    assert "oracle  RN       failed: wrong_state, although the path told that all is well" in out
+    assert "hop double-quoted-shell:" in out
+    assert "      - Two seats for $40" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["exact-file/prce"], "exact-file/price"),
+        (["exact-file/price", "--candidate", "orcle"], "oracle"),
+        (["exact-file/price", "--cell", "XX"], "RR"),
+        (["exact-file/price", "--trial", "1"], "0 to 0"),
+    ],
+)
+def test_show_suggests_near_names(arguments: list[str], words: str, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A task, candidate, cell or trial that is not there is answered with those that are."""
+    assert run(["show", first(place), *arguments]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_shell_opens_just_before_the_command(
+    place: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`show --shell` enters the sandbox: fixture and setup are there, the command was not run, and its exit status is ours."""
+    lines = io.TextIOWrapper(io.BytesIO(b'git log --format=%s; git status --short; echo "[$HISTFILE]"; exit 7\n'))
+    monkeypatch.setattr(sys, "stdin", lines)
+    assert run(["show", first(place), "commit-message/charge", "--cell", "RN", "--shell"]) == 7
+    out, err = capfdbinary.readouterr()
+    assert out == b"base\nA  notes.txt\n[]\n"
+    assert b"git commit -q -m 'Charge $3 a call" in err.replace(b"'\"'\"'", b"'")
+
+
+def test_transports_try(command: Any) -> None:
+    """One reply through one path: hops, exit, and what was left."""
+    document = command("transports", "try", "nested-shell", 'printf %s "$HOME" > a')
+    assert document["final_state"][0]["path"] == "a"
+    assert document["actions"][0]["exit_code"] == 0
+    assert (
+        command("transports", "try", "nested-shell", "printf %s '$HOME' > a", "--encoded")["final_state"][0]["content"] == "$HOME"
+    )
+    refused = command("transports", "try", "raw", "no json", "--contract", "json")
+    assert refused["problem"] == "contract_error"
+
+
+def test_ui_says_what_it_would_start(command: Any) -> None:
+    """`ui --json` gives address and command, and starts nothing."""
+    document = command("ui", "--port", "5055")
+    assert document["url"].endswith(":5055")
+    assert document["command"]
+
+
+def test_python_api_gives_frames(place: Path) -> None:
+    """Cells, effects and failures are DataFrames; two candidates can be compared; unknown ones are refused."""
+    loaded = crosspath.load(first(place))
+    assert set(loaded.cells["cell"]) >= {"RR", "RN", "NR", "NN"}
+    assert set(loaded.effects["effect"]) >= {"damage", "compensation", "matched_gap"}
+    assert "cause" in loaded.failures
+    assert loaded.decomposition("oracle").candidate == "oracle"
+    assert crosspath.compare(first(place), "oracle", "adaptive").difference.value == 0.5
+    with pytest.raises(ConfigError, match="oracle, adaptive"):
+        crosspath.compare(first(place), "oracle", "nobody")
+
+
+def test_python_api_takes_a_mapping(here: Path) -> None:
+    """A spec may be a mapping; a second evaluation of the same is a new one."""
+    spec = {"tasks": {"families": ["exact-file"], "tiers": [0]}, "candidates": {"a": "baseline/naive"}}
+    one = crosspath.evaluate(spec, store=here / "s", track=False)
+    two = crosspath.evaluate(spec, store=here / "s", track=False)
+    assert one.id != two.id
+    assert one.cells["passed"].tolist() == two.cells["passed"].tolist() == [1]
+
+
+# -- recorded replies ----------------------------------------------------------------------------------------------------
+
+
+def recording(place: Path) -> None:
+    """Replies of two models; the second one has none to one task under one contract."""
+    tasks = [task for task in catalogue_tasks() if task.family == "exact-file" and (task.tier or 0) < 2]
+    lines = [
+        {"model": model, "task": task.id, "contract": contract, "trial": 0, "reply": task.oracle}
+        for model in ("org/one", "two")
+        for task in tasks
+        for contract in ("raw", "nested-shell")
+        if (model, task.tier, contract) != ("two", 1, "nested-shell")
+    ]
+    (place / "replies.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (place / "spec.yaml").write_text(
+        "tasks: {families: [exact-file], tiers: [0, 1]}\n"
+        "defaults: {contract: nested-shell, transport: nested-shell}\n"
+        "candidates:\n  one: recorded/replies.jsonl#org/one\n  two: recorded/replies.jsonl#two\n"
+    )
+
+
+def test_recorded_replies_end_to_end(here: Path, command: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Replies recorded elsewhere are decomposed at no cost; a missing line is missing, not wrong, and no failure."""
+    (here / "below").mkdir()
+    recording(here / "below")
+    assert command("plan", "below/spec.yaml")["local_requests_without_answer"] == 1
+    document = command("run", "below/spec.yaml", "--executor", "local", "--no-mlflow", "--store", "s")
+    assert document["status"] == "finished"
+    assert any("not_recorded 1" in warning for warning in document["warnings"])
+    two = next(d for d in document["decompositions"] if d["candidate"] == "two")
+    matched = next(cell for cell in two["cells"] if (cell["told"], cell["done"]) == ("N", "N"))
+    assert (matched["planned"], matched["scored"]) == (2, 1)
+    capsys.readouterr()
+    replayed = command("replay", "latest", "-t", "script-file", "--executor", "local", "--no-mlflow", "--store", "s")
+    assert replayed["spend"]["requests"] == 0
+    assert run(["show", "latest", "exact-file/price", "--candidate", "two via script-file", "--store", "s"]) == 0
+    assert "not_recorded" in capsys.readouterr().out
+
+
+def test_recording_without_any_answer_is_not_enough(here: Path, command: Any) -> None:
+    """Where a whole cell has no reply there is no verdict: exit code 3."""
+    line = {"model": "m", "task": "exact-file/word", "contract": "raw", "trial": 0, "reply": "true"}
+    (here / "replies.jsonl").write_text(json.dumps(line) + "\n")
+    (here / "spec.yaml").write_text(
+        "tasks: {families: [exact-file], tiers: [0]}\ncandidates: {m: {model: recorded/replies.jsonl, contract: nested-shell}}\n"
+    )
+    command("run", "spec.yaml", "--executor", "local", "--no-mlflow", "--store", "s", code=3)
