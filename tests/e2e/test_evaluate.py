@@ -1,0 +1,246 @@
+"""Whole evaluations in this process: a real server, the real sandbox, the real validator."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import crosspath
+from crosspath.app.evaluation import Evaluation
+from crosspath.catalogue import suite_text
+from crosspath.cli.evaluation_commands import exit_code
+from crosspath.store.ledger import Ledger
+from crosspath.testing.openai_server import OpenAIServer, Received, Turn, answer, fails, spends_all
+
+PRICE = "costs $5"
+Serve = Callable[[Any], OpenAIServer]
+MakeSpec = Callable[..., dict[str, Any]]
+
+
+def _task(name: str, tier: int = 1, **further: Any) -> dict[str, Any]:
+    """Write a price into out.txt."""
+    return {
+        "id": name,
+        "family": "price",
+        "tier": tier,
+        "instruction": f"Write the price into out.txt ({name}).",
+        "expected": {"out.txt": PRICE},
+        "oracle": f"printf %s '{PRICE}' > out.txt",
+        **further,
+    }
+
+
+RIGHT = f"printf %s '{PRICE}' > out.txt"
+WRONG = "printf %s 'costs 5' > out.txt"
+
+
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The variable that holds the key of the server."""
+    monkeypatch.setenv("KEY_OF_TEST", "sk-test")
+    return "KEY_OF_TEST"
+
+
+@pytest.fixture
+def spec(tmp_path: Path, key: str) -> Callable[..., dict[str, Any]]:
+    """A spec with own tasks, for endpoints by name."""
+
+    def made(endpoints: dict[str, str], tasks: list[dict[str, Any]], **further: Any) -> dict[str, Any]:
+        file = tmp_path / "tasks.jsonl"
+        file.write_text("".join(json.dumps(task) + "\n" for task in tasks))
+        models = {name: {"model": "openai/m", "api_base": url, "api_key_env": key} for name, url in endpoints.items()}
+        return {
+            "name": "whole",
+            "models": models,
+            "candidates": {name: {"model": name} for name in endpoints},
+            "tasks": {"files": [str(file)]},
+            "retries": {"max_attempts": 2, "max_wait_s": 0},
+            "executor": {"replay_workers": 2},
+            **further,
+        }
+
+    return made
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """A function that opens a server."""
+    with ExitStack() as stack:
+        yield lambda script: stack.enter_context(OpenAIServer(script))
+
+
+def _asked(received: Received) -> str:
+    """The task that a request is about."""
+    return received.body["messages"][-1]["content"].partition("(")[2].rstrip(").")
+
+
+def _evaluate(spec: dict[str, Any], store: Path, **further: Any) -> Evaluation:
+    return crosspath.evaluate(spec, store=store, track=False, **further)
+
+
+def _texts(evaluation: Evaluation, endpoint: str) -> list[str | None]:
+    return [trial.reply.text for trial in evaluation.facts.trials if trial.reply and trial.request.endpoint == endpoint]
+
+
+def test_replies_are_never_mixed_up(serve: Serve, spec: MakeSpec, tmp_path: Path) -> None:
+    """Each server is asked for its own replies, each setting and each trial has one of its own
+    (https://github.com/EleutherAI/lm-evaluation-harness/issues/4063,
+    https://github.com/EleutherAI/lm-evaluation-harness/issues/3881,
+    https://github.com/EleutherAI/lm-evaluation-harness/pull/3715).
+    """
+    a = serve(lambda received: answer(f"echo a {received.body.get('max_tokens')} {received.number} > f"))
+    b = serve(lambda received: answer(f"echo b {received.number} > f"))
+    asked = spec({"a": a.url, "b": b.url}, [_task("one")], trials=4)
+    asked["candidates"]["short"] = {"model": "a", "operating_point": {"max_tokens": 32}}
+    asked["candidates"]["a"]["operating_point"] = {"max_tokens": 256}
+    found = _evaluate(asked, tmp_path / "store")
+    assert len(a.requests) == 8
+    assert len(b.requests) == 4
+    assert len(set(_texts(found, a.url))) == 8
+    assert sorted(text.split()[2] for text in _texts(found, a.url) if text) == ["256"] * 4 + ["32"] * 4
+    assert {text.split()[1] for text in _texts(found, b.url) if text} == {"b"}
+    for trial in found.facts.trials:
+        assert trial.reply is not None
+        assert trial.reply.sent_body is not None
+        assert trial.reply.sent_body["max_tokens"] == trial.request.params["max_tokens"]
+
+
+def test_each_reply_belongs_to_its_task_whatever_came_first(serve: Serve, spec: MakeSpec, tmp_path: Path) -> None:
+    """Slow and fast replies are joined to their tasks, and results come in the order of the tasks
+    (https://github.com/confident-ai/deepeval/pull/3159).
+    """
+    delays = {"first": 0.6, "second": 0.0, "third": 0.3}
+    server = serve(lambda received: replace(answer(f"echo {_asked(received)} > f"), before_s=delays[_asked(received)]))
+    found = _evaluate(spec({"m": server.url}, [_task(name) for name in delays]), tmp_path / "store")
+    assert [trial.key.task for trial in found.facts.trials] == list(delays)
+    assert [trial.reply and trial.reply.text for trial in found.facts.trials] == [f"echo {name} > f" for name in delays]
+
+
+def test_what_is_missing_is_told_beside_every_number(serve: Serve, spec: MakeSpec, tmp_path: Path) -> None:
+    """Ten tasks, three of them lost to the server, two wrong: 5 of 7 scored of 10 planned, exit code 5, and the same command may
+    still get the rest (https://github.com/UKGovernmentBEIS/inspect_ai/pull/3781, https://github.com/instructlab/eval/issues/39,
+    https://github.com/promptfoo/promptfoo/issues/4673).
+    """
+    broken = {"task-0", "task-1", "task-2"}
+
+    def script(received: Received) -> Turn:
+        if _asked(received) in broken:
+            return fails(529)
+        return answer(WRONG if _asked(received) in ("task-3", "task-4") else RIGHT)
+
+    server = serve(script)
+    asked = spec({"m": server.url}, [_task(f"task-{n}") for n in range(10)])
+    found = _evaluate(asked, tmp_path / "store")
+    cell = found.decomposition("m").cell("RR")
+    assert cell is not None
+    assert (cell.planned, cell.scored, cell.passed, cell.faults) == (10, 7, 5, 3)
+    assert "3 trials have no reply (server_error 3): they are missing, not wrong." in found.judgement.warnings
+    assert (found.judgement.spend.requests, found.judgement.spend.requests_failed) == (7 + 3 * 2, 3 * 2)
+    assert len(server.requests) == 13
+    assert (found.facts.head.status, exit_code(found)) == ("stopped", 5)
+
+    broken.clear()
+    again = _evaluate(asked, tmp_path / "store")
+    assert again.id == found.id
+    assert len(server.requests) == 13 + 3
+    assert (again.facts.head.status, exit_code(again)) == ("finished", 0)
+    assert again.judgement.spend.prompt_tokens == 10 * 10
+    assert len(again.facts.sessions) == 2
+
+
+def test_a_reply_that_can_t_be_had_is_not_asked_for_again(serve: Serve, spec: MakeSpec, tmp_path: Path) -> None:
+    """A request that the server refuses for what it says is refused for good: the evaluation is finished without it."""
+    server = serve(lambda received: fails(400) if _asked(received) == "bad" else answer(RIGHT))
+    found = _evaluate(spec({"m": server.url}, [_task("bad"), _task("good")]), tmp_path / "store")
+    assert len(server.requests) == 2
+    assert found.facts.head.status == "finished"
+    assert [trial.fault and trial.fault.type for trial in found.facts.trials] == ["bad_request", None]
+
+
+def test_no_answer_and_no_time_are_told_apart_from_a_wrong_command(serve: Serve, spec: MakeSpec, tmp_path: Path) -> None:
+    """All tokens spent on thinking is ``truncated``, asked once; a right final state before a timeout passes, and the timeout is
+    told (https://github.com/UKGovernmentBEIS/inspect_ai/issues/5467, https://github.com/hud-evals/hud-python/pull/526).
+    """
+    server = serve(lambda received: spends_all(16) if _asked(received) == "thinks" else answer(f"{RIGHT}; sleep 600"))
+    tasks = [_task("thinks"), _task("sleeps", timeout_s=1)]
+    found = _evaluate(spec({"m": server.url}, tasks), tmp_path / "store")
+    assert len(server.requests) == 2
+    thinks, sleeps = found.judgement.scores
+    assert (thinks.passed, thinks.cause) == (False, "truncated")
+    assert (sleeps.state_ok, sleeps.reported_ok) == (True, False)
+    assert found.facts.replays[1].execution is not None
+    assert found.facts.replays[1].execution.results[0].timed_out
+
+
+def test_a_finished_evaluation_replays_through_a_new_path_without_its_model(spec: MakeSpec, tmp_path: Path) -> None:
+    """With the endpoint gone, a path that was in no spec is measured on the stored replies: no request, a new evaluation that
+    names its source, and the source as it was.
+    """
+    store = tmp_path / "store"
+    with OpenAIServer(RIGHT) as server:
+        source = _evaluate(spec({"m": server.url}, [_task("one"), _task("two", tier=0)]), store)
+    before = _stored(store, source.id)
+    derived = crosspath.replay(source.id, ["nested-shell", "single-quoted-shell"], store=store, track=False)
+    nested = derived.decomposition("m via nested-shell")
+    damage = nested.effect("damage")
+    assert damage is not None
+    assert damage.these.value == -1.0
+    assert nested.control.status == "holds"
+    assert (derived.facts.head.derived_from, derived.facts.head.status) == (source.id, "finished")
+    assert derived.judgement.spend.requests == 0
+    assert derived.judgement.spend.replies_reused == 2
+    assert _stored(store, source.id) == before
+
+    (tmp_path / "own.yaml").write_text(_own_suite())
+    judged = crosspath.validate(derived.id, str(tmp_path / "own.yaml"), store=store, track=False)
+    assert judged.facts.head.derived_from == derived.id
+    assert judged.facts.replays == derived.facts.replays
+
+
+def _stored(store: Path, evaluation: str) -> str:
+    ledger = Ledger(store)
+    try:
+        return ledger.facts(evaluation).to_json()
+    finally:
+        ledger.close()
+
+
+def _own_suite() -> str:
+    return suite_text("exact").content.replace("name: exact", "name: own", 1)
+
+
+def test_recorded_replies_cost_nothing(spec: MakeSpec, tmp_path: Path) -> None:
+    """Replies that were recorded elsewhere are replayed and judged without any endpoint, each for its own task even where two
+    instructions are the same (https://github.com/promptfoo/promptfoo/issues/1492).
+    """
+    tasks = [_task(name) | {"instruction": "Write the price."} for name in ("one", "two")]
+    lines = [
+        {"model": "m", "task": task, "contract": "raw", "trial": 0, "reply": reply}
+        for task, reply in (("one", RIGHT), ("two", WRONG))
+    ]
+    (tmp_path / "replies.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    candidate = {"model": f"recorded/{tmp_path / 'replies.jsonl'}", "transport": "nested-shell"}
+    found = _evaluate(spec({}, tasks, candidates={"m": candidate}), tmp_path / "store")
+    assert [trial.reply and trial.reply.text for trial in found.facts.trials] == [RIGHT, WRONG]
+    assert found.judgement.spend.requests == 0
+    again = crosspath.replay("latest", ["script-file"], store=tmp_path / "store", track=False)
+    assert (again.judgement.spend.requests, len(again.facts.trials)) == (0, 2)
+
+
+@pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning")  # MLflow's own
+def test_a_logged_evaluation_replays_from_an_empty_ledger(
+    spec: MakeSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run id in MLflow is enough: any machine can go on from there."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    asked = spec({}, [_task("one")], candidates={"m": {"model": "baseline/oracle"}})
+    source = crosspath.evaluate(asked, store=tmp_path / "here")
+    assert source.tracking_error is None
+    assert source.run_id is not None
+    derived = crosspath.replay(source.run_id, ["nested-shell"], store=tmp_path / "elsewhere", track=False)
+    assert derived.facts.head.derived_from == source.id
+    assert derived.facts.trials == source.facts.trials
