@@ -128,7 +128,8 @@ class TestProcesses:
 
         monkeypatch.setattr(jobs, "read_state", read_twice)
         sandbox = BubblewrapSandbox(LIMITS)
-        text = "for i in 1 2 3; do setsid bash -c 'while :; do echo x >> log$0; done' $i & done; sleep 0.01"
+        text = "for i in 1 2 3; do setsid bash -c 'while :; do echo x >> log$0; done' $i & done; "
+        text += "until [ -e log1 ] && [ -e log2 ] && [ -e log3 ]; do sleep 0.002; done"
         results = sandbox.run([job(text)] * 60)
         sandbox.close()
         assert all(isinstance(result, Execution) and result.state.entries for result in results)
