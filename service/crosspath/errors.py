@@ -13,7 +13,7 @@
 A wrong answer of a model is neither: it is a ``Score``. A thing that could not be observed is a ``Fault`` record.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 
@@ -72,7 +72,7 @@ class StoreError(BoundaryError):
 
 
 @contextmanager
-def boundary(kind: type[BoundaryError], doing: str) -> Iterator[None]:
+def boundary(kind: type[BoundaryError], doing: str) -> Generator[None]:
     """Turn any foreign exception inside the block into ``kind``; our own pass through.
 
     Raises:

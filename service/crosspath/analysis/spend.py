@@ -9,7 +9,8 @@ def spend(attempts: Sequence[Attempt], trials: Sequence[Trial], *, bought_again:
     """Totals over the attempt rows of an evaluation, whichever session sent them.
 
     A reply whose request has no attempt row here came from another evaluation: it is counted as reused and costs nothing again.
-    Look-ups of baselines and recordings are no requests. Unknown is never zero: one reply without a cost makes ``cost_usd`` None, and ``cost_known_usd`` keeps the known part.
+    Look-ups of baselines and recordings are no requests. Unknown is never zero: one reply without a cost makes ``cost_usd``
+    None, and ``cost_known_usd`` keeps the known part.
     """
     looked_up = {attempt.request_key for attempt in attempts if attempt.local}
     attempts = [attempt for attempt in attempts if not attempt.local]
