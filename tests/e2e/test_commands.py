@@ -285,3 +285,76 @@ def test_recording_without_any_answer_is_not_enough(here: Path, command: Any) ->
         "tasks: {families: [exact-file], tiers: [0]}\ncandidates: {m: {model: recorded/replies.jsonl, contract: nested-shell}}\n"
     )
     command("run", "spec.yaml", "--executor", "local", "--no-mlflow", "--store", "s", code=3)
+
+
+# -- tasks and the house -------------------------------------------------------------------------------------------------
+
+
+def test_all_tasks_prove_that_they_measure_something(command: Any) -> None:
+    """Every proof of every catalogue task holds: right and tempting commands, mutations, forged observers."""
+    findings = command("tasks", "check")
+    assert len({finding["task"] for finding in findings}) == 24
+    assert [finding for finding in findings if not finding["holds"]] == []
+    proofs = {finding["proof"].partition(":")[0] for finding in findings}
+    assert proofs >= {"right command, raw", "tempting command, raw", "mutation rejected", "forgery found out"}
+    assert "right command, encoded for nested-shell" in proofs
+
+
+def test_weak_task_is_found(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A hostile task whose tempting command is right, and one whose right command is wrong, are named: exit code 1."""
+    common = {"family": "f", "instruction": "x", "expected": {"a": "1"}}
+    tasks = [
+        {**common, "id": "easy", "tier": 2, "oracle": "printf 1 > a", "naive": "printf '%s' 1 > a"},
+        {**common, "id": "wrong", "tier": 0, "oracle": "printf 2 > a"},
+        {**common, "id": "broken", "tier": 0, "oracle": "printf 1 > a", "setup": "exit 3"},
+    ]
+    (here / "tasks.jsonl").write_text("".join(json.dumps(task) + "\n" for task in tasks))
+    assert run(["tasks", "check", "--file", "tasks.jsonl"]) == 1
+    out = capsys.readouterr().out
+    assert "! easy: tempting command, raw: must fail" in out
+    assert "! wrong: right command, raw: must pass" in out
+    assert "could not be run: " in out
+    assert out.rstrip().endswith("do not hold")
+
+
+def test_without_a_sandbox_only_on_demand(
+    here: Path, command: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where bubblewrap is missing nothing is executed, until `--sandbox none` says so; the result then says it, too."""
+    programs = here / "programs"
+    programs.mkdir()
+    for name in ("bash", "sh", "git"):
+        (programs / name).symlink_to(shutil.which(name) or "")
+    monkeypatch.setenv("PATH", str(programs))
+    (here / "spec.yaml").write_text("tasks: {families: [exact-file], tiers: [0]}\ncandidates: {a: baseline/oracle}\n")
+    assert run(["run", "spec.yaml", "--executor", "local", "--no-mlflow", "--store", "s"]) == 5
+    assert "bubblewrap is not installed" in capsys.readouterr().err
+    document = command("run", "spec.yaml", "--executor", "local", "--no-mlflow", "--store", "s", "--sandbox", "none")
+    assert any("WITHOUT a sandbox" in warning for warning in document["warnings"])
+    assert run(["show", "latest", "exact-file/word", "--shell", "--store", "s"]) == 2
+    assert "without a sandbox" in capsys.readouterr().err
+    assert run(["run", "spec.yaml", "--sandbox", "docker", "--store", "s"]) == 2
+
+
+def test_doctor_names_each_trouble_with_a_fix(here: Path, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No sandbox, no tracking server, no model: three troubles with one fix each, exit code 5, and nothing left behind."""
+    monkeypatch.setenv("PATH", str(here))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+    monkeypatch.setattr("crosspath.app.doctor._ray", lambda: iter(()))  # Ray has tests of its own, and takes its time
+    (here / "spec.yaml").write_text(
+        "models:\n"
+        "  a: {model: openai/a, api_base: 'http://127.0.0.1:9/v1'}\n"
+        "  b: {model: openai/b, api_key_env: CROSSPATH_TEST_NO_KEY}\n"
+    )
+    findings = command("doctor", "--spec", "spec.yaml", "--store", "new", code=5)
+    troubles = {finding["what"]: finding for finding in findings if finding["status"] == "trouble"}
+    assert set(troubles) == {"sandbox", "mlflow", "model"}
+    assert all(finding["fix"] for finding in troubles.values())
+    assert "export CROSSPATH_TEST_NO_KEY=..." in [finding["fix"] for finding in findings]
+    assert [path.name for path in here.iterdir()] == ["spec.yaml"]
+
+
+def test_doctor_refuses_a_wrong_spec(capsys: pytest.CaptureFixture[str]) -> None:
+    """A spec that does not exist is the user's mistake, not a trouble of the installation."""
+    assert run(["doctor", "--spec", "no.yaml"]) == 2
+    assert "no.yaml" in capsys.readouterr().err

@@ -91,6 +91,7 @@ def replay(
     """
     _require_executor(executor)
     directory = adapters.store_directory(store)
+    _require_store(directory, evaluation)
     with _ledger(directory, notify) as ledger:
         source = find_facts(ledger, evaluation)
         resolved = _in_sandbox(replay_resolved(source, transports, own_paths or {}, Path.cwd()), sandbox)
@@ -116,6 +117,7 @@ def validate(
         BoundaryError: the ledger or the tracking server failed.
     """
     directory = adapters.store_directory(store)
+    _require_store(directory, evaluation)
     with _ledger(directory, notify) as ledger:
         source = find_facts(ledger, evaluation)
         facts = validate_resolved(source, validator, ledger, Path.cwd())
@@ -131,7 +133,9 @@ def load(evaluation: str = "latest", *, store: str | Path | None = None) -> Eval
     Raises:
         ConfigError: there is no such evaluation.
     """
-    ledger = Ledger(adapters.store_directory(store))
+    directory = adapters.store_directory(store)
+    _require_store(directory, evaluation)
+    ledger = Ledger(directory)
     try:
         facts = find_facts(ledger, evaluation)
     finally:
@@ -160,6 +164,7 @@ def log(evaluation: str, *, store: str | Path | None = None) -> Evaluation:
         TrackerError: the server can't be reached.
     """
     directory = adapters.store_directory(store)
+    _require_store(directory, evaluation)
     with _ledger(directory, lambda _: None) as ledger:
         facts = find_facts(ledger, evaluation)
         concluded = _conclude(ledger, facts, _checked_tracker(directory))
@@ -260,6 +265,12 @@ def find_facts(ledger: Ledger, evaluation: str) -> Facts:
             tracker = adapters.make_tracker(ledger.directory)
             return read_bundle(tracker.fetch(evaluation, Path(temporary)))
     return ledger.facts(evaluation)
+
+
+def _require_store(directory: Path, evaluation: str) -> None:
+    """Whoever only asks for an evaluation must not leave an empty store behind; an MLflow run needs none."""
+    if not directory.exists() and not _looks_like_a_run(evaluation):
+        raise ConfigError(f"no evaluation {evaluation!r}: there is no store {directory} here; name it with --store")
 
 
 def _looks_like_a_run(evaluation: str) -> bool:

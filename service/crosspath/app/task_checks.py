@@ -9,6 +9,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,9 @@ def known_task(task_id: str, files: Sequence[Path]) -> Task:
     """
     tasks = {task.id: task for task in known_tasks(files)}
     if task_id not in tasks:
-        raise ConfigError(f"{task_id!r} is not a task; known: {', '.join(list(tasks)[:30])}", field="task")
+        near = get_close_matches(task_id, tasks, n=3, cutoff=0.4)
+        known = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(list(tasks)[:30])}"
+        raise ConfigError(f"{task_id!r} is not a task; {known}", field="task")
     return tasks[task_id]
 
 
