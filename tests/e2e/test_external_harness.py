@@ -93,3 +93,12 @@ def test_changed_code_of_a_harness_is_another_path(tmp_path: Path) -> None:
     first, second = _evaluate(tmp_path, JOINS_LINES), _evaluate(tmp_path, SPLITS_WORDS)
     assert first.id != second.id
     assert first.facts.lock.transports["mine"] != second.facts.lock.transports["mine"]
+
+
+def test_a_harness_that_changed_since_is_not_taken_for_the_old_one(tmp_path: Path) -> None:
+    """Replaying through the path of a finished evaluation runs today's code, and says so: its digest is that of today."""
+    source = _evaluate(tmp_path, JOINS_LINES)
+    (tmp_path / "harness.py").write_text(SPLITS_WORDS)
+    derived = crosspath.replay(source.id, ["mine"], store=tmp_path / "store", track=False)
+    assert _passed(derived, "RN") == {"plain": True, "lines": False, "words": False}
+    assert derived.facts.lock.transports["mine"] != source.facts.lock.transports["mine"]

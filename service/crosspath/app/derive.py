@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from crosspath import catalogue
+from crosspath.app.harness_code import identify
 from crosspath.app.resolve import Resolved, path_specs
 from crosspath.errors import ConfigError
 from crosspath.pipeline.plan import Plan, make_plan
@@ -23,6 +24,8 @@ def replay_resolved(source: Facts, transports: Sequence[str], own_paths: Mapping
     if not transports:
         raise ConfigError("name at least one path", field="--transport")
     known = _paths(source, own_paths, base)
+    for name in {*transports, source.lock.reference.transport} & known.keys():
+        known[name] = identify(known[name], base)  # the harness as it is now, not as it was when the source ran
     plan = _plan(source, tuple(_through(source, transports)), known)
     return _resolved(source, plan)
 
