@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from crosspath.analysis.configuration import configuration_section
 from crosspath.analysis.rankings import RankRow, rank
 from crosspath.analysis.stages import stage_of
+from crosspath.analysis.task_rows import failing_tasks
 from crosspath.analysis.wording import (
     NONE,
     control_line,
@@ -23,7 +24,7 @@ from crosspath.analysis.wording import (
     table,
     title,
 )
-from crosspath.types import Cell, Decomposition, Effect, Estimate, EvaluationHead, Judgement, Lock
+from crosspath.types import Cell, Decomposition, Effect, Estimate, EvaluationHead, Judgement, Lock, PlannedCell
 
 _LIMITS = """\
 - `these_replies` is exact for the stored replies and says nothing about the next draw; `these_tasks` holds for exactly these
@@ -45,15 +46,15 @@ def summary_text(judgement: Judgement) -> str:
     return "\n".join([*blocks, f"Spent: {spend_line(judgement.spend)}."]) + "\n"
 
 
-def report_markdown(head: EvaluationHead, lock: Lock, judgement: Judgement) -> str:
-    """The whole report."""
+def report_markdown(head: EvaluationHead, lock: Lock, judgement: Judgement, planned: Sequence[PlannedCell] = ()) -> str:
+    """The whole report; with the evaluation's ``planned`` cells it names the tasks that fail, too."""
     sections = [
         f"# {head.id}\n",
         _derivation(head),
         _warnings(judgement, head),
         "## In plain words\n",
         *(paragraph(decomposition) + "\n" for decomposition in judgement.decompositions),
-        *(_candidate(decomposition) for decomposition in judgement.decompositions),
+        *(_candidate(decomposition, judgement, planned) for decomposition in judgement.decompositions),
         _comparisons(judgement),
         _rankings(judgement.decompositions),
         _spend(judgement),
@@ -82,7 +83,7 @@ def _warnings(judgement: Judgement, head: EvaluationHead) -> str:
     return "".join(f"> **{line}**\n>\n" for line in lines)
 
 
-def _candidate(decomposition: Decomposition) -> str:
+def _candidate(decomposition: Decomposition, judgement: Judgement, planned: Sequence[PlannedCell]) -> str:
     sections = [
         f"## {title(decomposition)}\n",
         _two_by_two(decomposition),
@@ -90,6 +91,7 @@ def _candidate(decomposition: Decomposition) -> str:
         _effects(decomposition),
         _causes(decomposition.cells),
         _tiers(decomposition.cells),
+        failing_tasks(decomposition.candidate, planned, judgement.scores),
         _control(decomposition),
     ]
     return "\n".join(section for section in sections if section)

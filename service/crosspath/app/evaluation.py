@@ -11,6 +11,15 @@ from crosspath.types import Comparison, Decomposition, Facts, Judgement
 if TYPE_CHECKING:
     import pandas as pd
 
+_EMPTY = {
+    "effects": (
+        "candidate", "effect", "control", "minuend", "subtrahend", "value", "low", "high", "n", "missing", "unstable", "worst",
+        "best", "p_value", "estimand", "method",
+    ),
+    "failures": ("candidate", "cell", "control", "task", "trial", "repeat", "stage", "cause", "silent_wrong", "reason"),
+}  # fmt: skip
+"""Columns of frames without a row: nothing failed, or there is no path to compare with."""
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -37,23 +46,24 @@ class Evaluation:
 
     @cached_property
     def cells(self) -> "pd.DataFrame":
-        """One row per candidate and cell: counts, rate and interval."""
+        """One row per candidate and cell (RR, RN, NR, NN): counts, ``value`` (pass rate, 0 to 1) with interval, estimand, method."""
         return self._frame("cells")
 
     @cached_property
     def effects(self) -> "pd.DataFrame":
-        """One row per candidate, effect and estimand: value, interval, n, method."""
+        """One row per candidate, effect and estimand: ``value`` (difference of rates, -1 to 1), interval, n, p value, method."""
         return self._frame("effects")
 
     @cached_property
     def failures(self) -> "pd.DataFrame":
-        """One row per replay that did not pass: task, path, cause and reason."""
+        """One row per cell and replay that did not pass: task, trial, stage, cause, whether it was silent, and the reason."""
         return self._frame("failures")
 
     def _frame(self, table: str) -> "pd.DataFrame":
         import pandas as pd
 
-        return pd.DataFrame(getattr(decomposition_tables(self.judgement, self.facts.cells), table))
+        rows = getattr(decomposition_tables(self.judgement, self.facts.cells), table)
+        return pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(_EMPTY.get(table, ())))
 
     def compare(self, a: str, b: str) -> Comparison:
         """Candidate ``b`` minus candidate ``a``, each as deployed, paired by task."""
@@ -61,7 +71,7 @@ class Evaluation:
 
     def report(self) -> str:
         """The whole report as Markdown."""
-        return report_markdown(self.facts.head, self.facts.lock, self.judgement)
+        return report_markdown(self.facts.head, self.facts.lock, self.judgement, self.facts.cells)
 
     def summary(self) -> str:
         """The decomposition of every candidate in plain words."""

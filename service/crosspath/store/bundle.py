@@ -64,6 +64,10 @@ def write_bundle(facts: Facts, judgement: Judgement, directory: Path) -> None:
             shutil.rmtree(fresh, ignore_errors=True)
 
 
+def _report(facts: Facts, judgement: Judgement) -> bytes:
+    return report_markdown(facts.head, facts.lock, judgement, facts.cells).encode("utf-8", "backslashreplace")
+
+
 def read_bundle(directory: Path) -> Facts:
     """The facts of a bundle, after every file was compared with the index.
 
@@ -125,7 +129,7 @@ def _write_everything(facts: Facts, judgement: Judgement, into: Path) -> None:
     _write(into / "lock.json", _pretty(facts.lock.model_dump(mode="json")))
     _write(into / "plan.json", _pretty(_plan(facts, into)))
     _write(into / "judgement.json", _pretty(judgement.model_dump(mode="json", exclude={"scores"})))
-    _write(into / "report.md", report_markdown(facts.head, facts.lock, judgement).encode("utf-8", "backslashreplace"))
+    _write(into / "report.md", _report(facts, judgement))
     _write_figures(judgement, into)
     files = {name: _file_entry(into / name) for name in sorted(_files(into))}
     _write(into / INDEX, _pretty({"format": FORMAT, "crosspath": __version__, "rows": rows, "files": files}))
