@@ -236,6 +236,10 @@ def test_python_api_takes_a_mapping(here: Path) -> None:
     two = crosspath.evaluate(spec, store=here / "s", track=False)
     assert one.id != two.id
     assert one.cells["passed"].tolist() == two.cells["passed"].tolist() == [1]
+    assert one.failures.empty
+    assert one.effects.empty
+    assert {"task", "cause"} <= set(one.failures.columns)
+    assert {"effect", "value"} <= set(one.effects.columns)
 
 
 # -- recorded replies ----------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ class Evaluation:
 
     @cached_property
     def cells(self) -> "pd.DataFrame":
-        """One row per candidate and cell (RR, RN, NR, NN): counts, ``value`` (pass rate, 0 to 1) with interval, estimand, method."""
+        """One row per candidate and cell (RR, RN, NR, NN): counts, ``value`` (pass rate, 0 to 1) with its interval."""
         return self._frame("cells")
 
     @cached_property

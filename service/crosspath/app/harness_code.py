@@ -54,8 +54,16 @@ def _tree(root: Path, name: str) -> str:
     total = hashlib.sha256()
     for file in files:
         total.update(os.fsencode(file.relative_to(root.parent)) + b"\0")
-        total.update(hashlib.sha256(file.read_bytes()).digest())
+        total.update(hashlib.sha256(_content(file, name)).digest())
     return total.hexdigest()
+
+
+def _content(file: Path, name: str) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        problem = f"{str(file)!r} can't be read: {error.strerror}"
+        raise ConfigError(problem, field=f"transports.{name}.external.bind") from error
 
 
 def _files(root: Path) -> list[Path]:

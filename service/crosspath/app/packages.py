@@ -23,7 +23,7 @@ def git_state(directory: Path) -> tuple[str, bool | None]:
     try:
         commit = _git(directory, "rev-parse", "HEAD")
         return commit, bool(_git(directory, "status", "--porcelain", "--", "."))
-    except (OSError, subprocess.CalledProcessError):
+    except (OSError, subprocess.SubprocessError):
         return "", None
 
 

@@ -211,22 +211,22 @@ def exit_code(evaluation: "Evaluation") -> int:
 
 
 def _print_summary(evaluation: "Evaluation") -> None:
-    say(evaluation.summary())
+    say(evaluation.summary().rstrip() + "\n")
     cells = evaluation.judgement.decompositions
     rows = [
         (
             d.candidate,
             *(_rate(d.cell(name)) for name in ("RR", "RN", "NR", "NN")),
             *(_points(d, e) for e in EFFECTS),
-            d.control.status,
+            "-" if d.control.kind == "none" else d.control.status,
         )
         for d in cells
     ]
     print_table(("candidate", "RR", "RN", "NR", "NN", "damage", "compensation", "matched gap", "control"), rows)
     say("told R/N x done R/N; points of pass rate; R is the reference, N the candidate's own")
-    for warning in evaluation.judgement.warnings:
-        say(f"! {warning}")
     say(f"evaluation  {evaluation.id}  ({evaluation.facts.head.status})")
+    if evaluation.facts.head.status == "stopped":
+        say("            the same command goes on: it asks only for what is missing")
     if evaluation.url:
         say(f"in MLflow   {evaluation.url}")
         say("            crosspath ui   opens it")
