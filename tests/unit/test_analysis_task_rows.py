@@ -1,7 +1,6 @@
 """Which tasks fail where."""
 
 from builders import evaluation
-
 from crosspath.analysis.task_rows import failing_tasks
 
 
