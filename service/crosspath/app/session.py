@@ -114,8 +114,8 @@ def gather(
     with executor, _session(ledger, evaluation) as session, _terminated_as_interrupted():
         toolchain = executor.toolchain()
         with _first_of_group():
-            asyncio.run(_gather(ledger, resolved, opened.facts, executor, session, generate, progress or Progress()))
-    return _close(ledger, evaluation, toolchain)
+            facts = asyncio.run(_gather(ledger, resolved, opened.facts, executor, session, generate, progress or Progress()))
+    return _close(ledger, facts, toolchain)
 
 
 @contextmanager
@@ -165,7 +165,7 @@ async def _gather(
     session: int,
     generate: bool,
     progress: Progress,
-) -> None:
+) -> Facts:
     requests = {request.key: request for request in resolved.plan.requests}
     spec = resolved.spec
     worst_of = worst_case_at_known_price if resolved.limits.max_cost_usd is not None else worst_case
@@ -183,16 +183,18 @@ async def _gather(
         progress=progress,
     )
     await evaluator.run(known, generate=generate)
-    await _repeat_differing(ledger, known.head.id, resolved.plan, evaluator)
+    facts = ledger.facts(known.head.id)
+    if await _repeat_differing(facts, resolved.plan, evaluator):
+        facts = ledger.facts(known.head.id)
+    return facts
 
 
-async def _repeat_differing(ledger: Ledger, evaluation: str, plan: Plan, evaluator: Evaluator) -> None:
-    """Where a control differs, find out which side is unstable."""
-    facts = ledger.facts(evaluation)
-    facts = facts.model_copy(update={"replays": tuple(replay for replay in facts.replays if replay.execution)})
-    owed = FactIndex(facts, score_replays(facts, make_validator())).repeats_owed()
+async def _repeat_differing(facts: Facts, plan: Plan, evaluator: Evaluator) -> bool:
+    """Where a control differs, find out which side is unstable; whether anything was replayed."""
+    observed = facts.model_copy(update={"replays": tuple(replay for replay in facts.replays if replay.execution)})
+    owed = FactIndex(observed, score_replays(observed, make_validator())).repeats_owed()
     if not owed:
-        return
+        return False
 
     def keys(trial: TrialKey) -> list[ReplayKey]:
         planned = {(replay.path.digest, replay.encoded): replay.repeats for replay in plan.replays[trial.generation]}
@@ -203,13 +205,13 @@ async def _repeat_differing(ledger: Ledger, evaluation: str, plan: Plan, evaluat
         ]
 
     await evaluator.repeat([trial for trial in facts.trials if trial.key in owed], keys)
+    return True
 
 
-def _close(ledger: Ledger, evaluation: str, toolchain: Toolchain) -> Facts:
-    facts = ledger.facts(evaluation)
+def _close(ledger: Ledger, facts: Facts, toolchain: Toolchain) -> Facts:
     lock = facts.lock.model_copy(update={"toolchain": toolchain, **_what_endpoints_said(facts)})
     head = facts.head.model_copy(update={"status": _status(facts)})
-    facts = facts.model_copy(update={"lock": lock, "head": head})
+    facts = facts.model_copy(update={"lock": lock, "head": head, "sessions": ledger.sessions(head.id)})
     ledger.update(facts)
     return facts
 

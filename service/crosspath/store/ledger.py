@@ -175,18 +175,22 @@ class Ledger:
             raise ConfigError(f"no evaluation {evaluation!r} in {self.path}; known: {self._known()}")
         head, frame = found[0]
         attempts = self._rows("SELECT record, state FROM attempts WHERE evaluation = ? ORDER BY rowid", evaluation)
-        sessions = self._rows("SELECT started_at, ended_at FROM sessions WHERE evaluation = ? ORDER BY number", evaluation)
         facts = self._parsed(Facts, frame, evaluation).model_copy(
             update={
                 "head": self._parsed(EvaluationHead, head, evaluation),
                 "trials": self._observations(Trial, "trials", evaluation),
                 "replays": self._observations(Replay, "replays", evaluation),
                 "attempts": tuple(self._parsed(Attempt, record, evaluation) for record, _ in attempts),
-                "sessions": tuple((start, end) for start, end in sessions),
+                "sessions": self.sessions(evaluation),
                 "bought_again": sum(state == _LOST for _, state in attempts),
             }
         )
         return in_order(facts)
+
+    def sessions(self, evaluation: str) -> tuple[tuple[float, float | None], ...]:
+        """Begin and end of each start of the program; no end: it was killed, or still runs."""
+        rows = self._rows("SELECT started_at, ended_at FROM sessions WHERE evaluation = ? ORDER BY number", evaluation)
+        return tuple((start, end) for start, end in rows)
 
     def _observations(self, kind: type[_T], table: str, evaluation: str) -> tuple[_T, ...]:
         last: dict[str, tuple[int, str]] = {}
