@@ -4,12 +4,16 @@ import asyncio
 import os
 import random
 import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from crosspath.adapters import ray_guard
 from crosspath.adapters.local_executor import LocalExecutor
 from crosspath.adapters.ray_executor import RayExecutor
 from crosspath.errors import ModelError, SandboxError
@@ -246,3 +250,41 @@ def test_an_executor_that_is_not_open_says_so(kind: Callable[..., Any]) -> None:
     executor = kind(lambda: ScriptedModel({}), FakeSandbox)
     with pytest.raises(RuntimeError, match="not open"):
         asyncio.run(executor.replay(_jobs("x")))
+
+
+_DRIVER = """
+import time
+from crosspath.adapters.ray_executor import RayExecutor
+from crosspath.testing.model import ScriptedModel
+from crosspath.testing.sandbox import FakeSandbox
+from functools import partial
+
+with RayExecutor(partial(ScriptedModel, {}), FakeSandbox, replay_workers=1) as executor:
+    executor.toolchain()
+    print("open", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_a_killed_driver_leaves_no_process() -> None:
+    """After kill -9 of the driver all of Ray's processes are gone within seconds
+    (https://github.com/ray-project/ray/issues/26118).
+    """
+    driver = subprocess.Popen([sys.executable, "-c", _DRIVER], stdout=subprocess.PIPE, text=True)
+    assert driver.stdout is not None
+    assert driver.stdout.readline() == "open\n"
+    started = ray_guard.descendants(driver.pid)
+    assert len(started) > 4
+    driver.kill()
+    driver.communicate()
+    deadline = time.monotonic() + 20
+    while left := [pid for pid in started if _runs(pid)]:
+        assert time.monotonic() < deadline, left
+        time.sleep(0.2)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

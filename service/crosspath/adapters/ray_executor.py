@@ -12,12 +12,14 @@ import asyncio
 import itertools
 import logging
 import os
+import subprocess
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
+from crosspath.adapters import ray_guard
 from crosspath.errors import CrosspathError, ExecutorError, boundary
 from crosspath.pipeline.workers import attempt, execute
 from crosspath.ports import Model, Sandbox
@@ -84,6 +86,7 @@ class RayExecutor:
         self._address = address
         self._sizes = (replay_workers, model_workers, model_concurrency)
         self._own = False
+        self._guard: subprocess.Popen[bytes] | None = None
         self._idle: tuple[asyncio.AbstractEventLoop, asyncio.Queue[Any]] | None = None
         self._replayers: list[Any] = []
         self._askers: list[Any] = []
@@ -97,7 +100,7 @@ class RayExecutor:
             replay_workers, model_workers, _ = self._sizes
             self._own = not ray.is_initialized()
             if self._own:
-                _start(ray, self._address or os.environ.get("RAY_ADDRESS"), replay_workers + model_workers)
+                self._guard = _start(ray, self._address or os.environ.get("RAY_ADDRESS"), replay_workers + model_workers)
             self._replayers = [self._new_replayer() for _ in range(replay_workers)]
             self._askers = [self._new_asker() for _ in range(model_workers)]
             self._turn = itertools.cycle(range(model_workers))
@@ -124,6 +127,9 @@ class RayExecutor:
         self._replayers, self._askers, self._idle = [], [], None
         if self._own:
             ray.shutdown()
+        if self._guard is not None:
+            ray_guard.end(self._guard)
+            self._guard = None
 
     async def generate(self, request: Request) -> Reply | Fault:
         from ray.exceptions import RayError
@@ -185,7 +191,8 @@ class RayExecutor:
                 raise
 
 
-def _start(ray: Any, address: str | None, workers: int) -> None:
+def _start(ray: Any, address: str | None, workers: int) -> "subprocess.Popen[bytes] | None":
+    """Start Ray here, or join it; returns the guard of what was started here."""
     with _bare_environment(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ray.init(
@@ -196,6 +203,7 @@ def _start(ray: Any, address: str | None, workers: int) -> None:
             logging_level=logging.ERROR,
             namespace="crosspath",
         )
+    return None if address else ray_guard.start()
 
 
 def _is_bare(name: str) -> bool:
