@@ -260,6 +260,8 @@ from crosspath.testing.sandbox import FakeSandbox
 from functools import partial
 
 with RayExecutor(partial(ScriptedModel, {}), FakeSandbox, replay_workers=1) as executor:
+    executor.toolchain()  # one evaluation after the other in one process
+with RayExecutor(partial(ScriptedModel, {}), FakeSandbox, replay_workers=1) as executor:
     executor.toolchain()
     print("open", flush=True)
     time.sleep(600)
@@ -267,16 +269,16 @@ with RayExecutor(partial(ScriptedModel, {}), FakeSandbox, replay_workers=1) as e
 
 
 def test_a_killed_driver_leaves_no_process() -> None:
-    """After kill -9 of the driver all of Ray's processes are gone within seconds
+    """After kill -9 of the driver all of Ray's processes are gone within seconds; Ray wrote nothing on its terminal
     (https://github.com/ray-project/ray/issues/26118).
     """
-    driver = subprocess.Popen([sys.executable, "-c", _DRIVER], stdout=subprocess.PIPE, text=True)
+    driver = subprocess.Popen([sys.executable, "-c", _DRIVER], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert driver.stdout is not None
     assert driver.stdout.readline() == "open\n"
     started = ray_guard.descendants(driver.pid)
     assert len(started) > 4
     driver.kill()
-    driver.communicate()
+    assert driver.communicate()[1] == ""
     deadline = time.monotonic() + 20
     while left := [pid for pid in started if _runs(pid)]:
         assert time.monotonic() < deadline, left

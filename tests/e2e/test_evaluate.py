@@ -1,6 +1,7 @@
 """Whole evaluations in this process: a real server, the real sandbox, the real validator."""
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -176,7 +177,42 @@ def test_no_answer_and_no_time_are_told_apart_from_a_wrong_command(serve: Serve,
     assert found.facts.replays[1].execution.results[0].timed_out
 
 
-def test_a_finished_evaluation_replays_through_a_new_path_without_its_model(spec: MakeSpec, tmp_path: Path) -> None:
+def test_a_cost_limit_at_the_known_price_is_not_overshot(serve: Serve, spec: MakeSpec, tmp_path: Path) -> None:
+    """Without prices in the spec litellm's own count: as many requests as surely fit, the rest is missing, exit code 3; a raised
+    limit goes on.
+    """
+    server = serve(lambda _: answer(RIGHT, usage=(500, 1024)))
+    asked = spec({"m": server.url}, [_task(f"task-{n}") for n in range(6)], limits={"max_cost_usd": 0.002})
+    asked["models"]["m"]["model"] = "openai/gpt-4o-mini"
+    asked["executor"]["model_concurrency"] = 6
+    found = _evaluate(asked, tmp_path / "store")
+    assert 1 <= len(server.requests) < 6
+    assert found.judgement.spend.cost_usd is not None
+    assert found.judgement.spend.cost_usd <= 0.002
+    assert (found.facts.head.status, exit_code(found)) == ("stopped", 3)
+    assert {trial.fault.boundary for trial in found.facts.trials if trial.fault} == {"budget"}
+    asked["limits"] = {"max_cost_usd": 1.0}
+    again = _evaluate(asked, tmp_path / "store")
+    assert (again.id, exit_code(again), len(server.requests)) == (found.id, 0, 6)
+
+
+def test_a_wall_time_limit_stops_and_keeps_what_was_done(serve: Serve, spec: MakeSpec, tmp_path: Path) -> None:
+    """After ``max_wall_s`` nothing is sent and nothing is replayed; retries do not wait beyond it."""
+    server = serve(lambda received: answer(RIGHT) if _asked(received) == "task-0" else fails(529, retry_after="30"))
+    asked = spec({"m": server.url}, [_task(f"task-{n}") for n in range(3)], limits={"max_wall_s": 2})
+    asked["retries"] = {"max_attempts": 5, "max_wait_s": 30}
+    asked["executor"]["model_concurrency"] = 1
+    started = time.monotonic()
+    found = _evaluate(asked, tmp_path / "store")
+    assert time.monotonic() - started < 20
+    assert [bool(trial.reply) for trial in found.facts.trials] == [True, False, False]
+    assert (found.facts.head.status, exit_code(found)) == ("stopped", 3)
+    assert "2 trials have no reply (budget 2): they are missing, not wrong." in found.judgement.warnings
+
+
+def test_a_finished_evaluation_replays_through_a_new_path_without_its_model(
+    spec: MakeSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With the endpoint gone, a path that was in no spec is measured on the stored replies: no request, a new evaluation that
     names its source, and the source as it was.
     """
@@ -195,10 +231,12 @@ def test_a_finished_evaluation_replays_through_a_new_path_without_its_model(spec
     assert derived.judgement.spend.replies_reused == 2
     assert _stored(store, source.id) == before
 
+    monkeypatch.setenv("PATH", str(tmp_path))  # no sandbox can be started
     (tmp_path / "own.yaml").write_text(_own_suite())
     judged = crosspath.validate(derived.id, str(tmp_path / "own.yaml"), store=store, track=False)
     assert judged.facts.head.derived_from == derived.id
     assert judged.facts.replays == derived.facts.replays
+    assert [score.passed for score in judged.judgement.scores] == [score.passed for score in derived.judgement.scores]
 
 
 def _stored(store: Path, evaluation: str) -> str:

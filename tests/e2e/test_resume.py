@@ -29,15 +29,15 @@ models:
 candidates:
   nested: {{model: m, contract: nested-shell, transport: nested-shell}}
 tasks: {{families: [{family}]}}
-trials: 3
+trials: 2
 executor: {{kind: local, model_concurrency: {concurrency}, replay_workers: 2}}
 retries: {{max_attempts: 2, max_wait_s: 0.1}}
 {further}
 """
 FAMILY = "exact-file"
 COMMANDS = {task.instruction: task for task in catalogue_tasks()}
-PLANNED = 2 * 3 * sum(task.family == FAMILY for task in catalogue_tasks())
-"""Two contracts, three trials."""
+PLANNED = 2 * 2 * sum(task.family == FAMILY for task in catalogue_tasks())
+"""Two contracts, two trials."""
 
 
 def right_command(received: Received) -> Turn:
@@ -86,11 +86,11 @@ def _tables(document: dict[str, Any]) -> str:
 
 
 def test_kill_9_buys_again_at_most_what_was_in_flight(serving: Callable[..., tuple[House, OpenAIServer]]) -> None:
-    """Killed at four moments and started again each time, it ends with the tables of an undisturbed run, buys again at most what
+    """Killed at three moments and started again each time, it ends with the tables of an undisturbed run, buys again at most what
     was in flight at each kill, and says how many (https://github.com/UKGovernmentBEIS/inspect_ai/issues/2628,
     https://github.com/marin-community/marin/issues/7930).
     """
-    moments = [1, 7, 13, 19]  # further apart than requests can be in flight: each start meets its own
+    moments = [1, 6, 11]  # further apart than requests can be in flight: each start meets its own
     running: list[Started] = []
 
     def deadly(received: Received) -> Turn:
@@ -107,8 +107,8 @@ def test_kill_9_buys_again_at_most_what_was_in_flight(serving: Callable[..., tup
     assert last.wait() == 0, last.stderr
     document = last.document
     said = sum(_in_flight(started) for started in (*running, last))
-    assert len(server.requests) - PLANNED <= document["spend"]["bought_again"] == said <= 4 * CONCURRENCY
-    assert document["spend"]["sessions"] == 5
+    assert len(server.requests) - PLANNED <= document["spend"]["bought_again"] == said <= 3 * CONCURRENCY
+    assert document["spend"]["sessions"] == 4
     assert document["spend"]["replies"] == PLANNED
 
     undisturbed, counting = serving()
@@ -134,7 +134,7 @@ def test_an_interrupt_says_one_line_and_the_same_command_goes_on(
     running: list[Started] = []
 
     def interrupting(received: Received) -> Turn:
-        if received.number == 10:
+        if received.number == 8:
             os.kill(running[0].pid, number)
         return right_command(received)
 
@@ -208,7 +208,7 @@ def test_a_raised_limit_goes_on(serving: Callable[..., tuple[House, OpenAIServer
     assert last.document["spend"]["prompt_tokens"] == 10 * PLANNED
 
 
-def test_wall_time_bounds_a_server_that_never_answers(serving: Callable[..., tuple[House, OpenAIServer]]) -> None:
+def test_a_server_that_never_answers_holds_nothing_up(serving: Callable[..., tuple[House, OpenAIServer]]) -> None:
     """The last request never answers: the others are stored, the run ends, and says that something is missing
     (https://github.com/confident-ai/deepeval/issues/1147).
     """

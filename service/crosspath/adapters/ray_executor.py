@@ -13,7 +13,6 @@ import itertools
 import logging
 import os
 import subprocess
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
@@ -193,8 +192,7 @@ class RayExecutor:
 
 def _start(ray: Any, address: str | None, workers: int) -> "subprocess.Popen[bytes] | None":
     """Start Ray here, or join it; returns the guard of what was started here."""
-    with _bare_environment(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with _bare_environment():
         ray.init(
             address=address or "local",
             num_cpus=None if address else workers,

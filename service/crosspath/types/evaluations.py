@@ -13,7 +13,7 @@ from crosspath.types.results import Comparison, Decomposition, Score, Side, Spen
 from crosspath.types.tasks import Task
 
 EvaluationStatus = Literal["running", "finished", "stopped"]
-"""``stopped``: a limit was reached; what is missing is a fault of type ``budget``."""
+"""``stopped``: the same command can still add facts, because a limit was reached or a fault may pass."""
 
 
 class Text(Record):
