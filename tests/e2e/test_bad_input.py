@@ -175,6 +175,15 @@ def test_unreachable_tracking_server(here: Path, capsys: pytest.CaptureFixture[s
     assert evaluations(here) == []
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "ray://127.0.0.1:9"])
+def test_unreachable_cluster(address: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A Ray cluster that is not there is found at once, before anything is written: exit code 5."""
+    (here / "spec.yaml").write_text(BASELINE + f"executor: {{kind: ray, address: '{address}'}}\n")
+    assert run(["run", "spec.yaml", "--no-mlflow"]) == 5
+    assert f"no Ray cluster listens at {address}" in complaint(capsys)
+    assert evaluations(here) == []
+
+
 @pytest.mark.parametrize("store", ["/proc/crosspath", "spec.yaml", "spec.yaml/below"])
 def test_unwritable_store(store: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A store that can't be written is refused by name: exit code 5."""

@@ -344,7 +344,7 @@ def test_doctor_names_each_trouble_with_a_fix(here: Path, command: Any, monkeypa
     """No sandbox, no tracking server, no model: three troubles with one fix each, exit code 5, and nothing left behind."""
     monkeypatch.setenv("PATH", str(here))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
-    monkeypatch.setattr("crosspath.app.doctor._ray", lambda: iter(()))  # Ray has tests of its own, and takes its time
+    monkeypatch.setattr("crosspath.app.doctor._ray", lambda _: iter(()))  # Ray has tests of its own, and takes its time
     (here / "spec.yaml").write_text(
         "models:\n"
         "  a: {model: openai/a, api_base: 'http://127.0.0.1:9/v1'}\n"

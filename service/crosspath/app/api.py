@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from crosspath.app import adapters
+from crosspath.app.cluster import require_listener
 from crosspath.app.costs import cost_sentence, unpriced
 from crosspath.app.derive import replay_resolved, validate_resolved
 from crosspath.app.evaluation import Evaluation
@@ -56,6 +57,8 @@ def evaluate(
     resolved = _in_sandbox(resolved_spec(spec), sandbox)
     directory = adapters.store_directory(store)
     check_ready(resolved, executor)
+    if _executor_kind(resolved, executor) == "ray":
+        require_listener(resolved.spec.executor.address)
     if sentence := cost_sentence(resolved):
         notify(sentence)
     with _ledger(directory, notify) as ledger:
@@ -208,6 +211,10 @@ def _require_executor(executor: str | None) -> None:
         raise ConfigError(f"{executor!r} is not an executor; known: {', '.join(EXECUTORS)}", field="executor")
 
 
+def _executor_kind(resolved: Resolved, executor: str | None) -> str:
+    return executor or resolved.spec.executor.kind or "local"
+
+
 def _in_sandbox(resolved: Resolved, sandbox: str | None) -> Resolved:
     if sandbox is None:
         return resolved
@@ -319,8 +326,7 @@ def _gathered(
     generate: bool = True,
     progress: Progress | None = None,
 ) -> Facts:
-    kind = executor or resolved.spec.executor.kind or "local"
-    made = adapters.make_executor(kind, resolved.spec, resolved.answers)
+    made = adapters.make_executor(_executor_kind(resolved, executor), resolved.spec, resolved.answers)
     return gather(ledger, resolved, opened, made, generate=generate, progress=progress)
 
 

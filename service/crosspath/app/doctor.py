@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from crosspath.app import adapters
+from crosspath.app.cluster import require_listener
 from crosspath.app.resolve import read_spec
 from crosspath.errors import CrosspathError, SandboxError, StoreError, boundary
 from crosspath.spec import Spec
+from crosspath.spec.sections import ExecutorSection
 from crosspath.store.ledger import Ledger
 from crosspath.types import Command, Fault, ReplayJob, ReplayKey, Task, TrialKey
 
@@ -44,7 +46,7 @@ def diagnose(
         ("sandbox", _sandbox),
         ("store", lambda: _store(directory)),
         ("mlflow", lambda: _mlflow(directory)),
-        ("ray", _ray),
+        ("ray", lambda: _ray(asked.executor.address if asked else None)),
     ]
     if asked is not None:
         checks.append(("models", lambda: _models(asked)))
@@ -66,7 +68,7 @@ _FIXES = {
     "sandbox": "apt-get install -y bubblewrap (or what the line above says); --sandbox none runs replies unprotected",
     "store": "choose a writable directory: --store DIR or CROSSPATH_STORE=DIR",
     "mlflow": "start the server that MLFLOW_TRACKING_URI names, or unset it to use the embedded store",
-    "ray": "install Ray again (pip install ray), or use --executor local",
+    "ray": "start the cluster that the spec names, install Ray again (pip install ray), or use --executor local",
 }
 
 
@@ -125,8 +127,10 @@ def _there(directory: Path) -> Iterator[Path]:
         yield Path(temporary)
 
 
-def _ray() -> Iterator[Finding]:
-    with adapters.make_executor("ray", Spec(sandbox="none"), {}) as executor:  # a missing sandbox is not Ray's trouble
+def _ray(address: str | None) -> Iterator[Finding]:
+    require_listener(address)
+    spec = Spec(sandbox="none", executor=ExecutorSection(address=address))  # a missing sandbox is not Ray's trouble
+    with adapters.make_executor("ray", spec, {}) as executor:
         toolchain = executor.toolchain()
     yield Finding("ray", "ok", f"a replay worker answered: Python {toolchain.python}")
 
