@@ -194,6 +194,20 @@ class TestLocalExecutor(ExecutorContract, WorkersOwnProcess):
             yield opened
 
 
+def test_the_local_executor_closes_its_sandboxes() -> None:
+    """Evaluations one after the other in one process pile up no open files and no helper processes."""
+    closed: list[Sandbox] = []
+
+    class Closing(Sandbox):
+        def close(self) -> None:
+            closed.append(self)
+
+    for _ in range(2):
+        with LocalExecutor(Model, Closing, replay_workers=2) as executor:
+            assert _printed(asyncio.run(executor.replay(_jobs("x")))) == [b"x"]
+    assert len(set(map(id, closed))) == 4
+
+
 @pytest.fixture(scope="module")
 def on_ray() -> Iterator[RayExecutor]:
     """One Ray for all tests of this module, started beside secrets of the driver."""

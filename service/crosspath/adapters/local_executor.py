@@ -5,11 +5,18 @@ import queue
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self, runtime_checkable
 
 from crosspath.pipeline.workers import attempt, execute
 from crosspath.ports import Model, Sandbox
 from crosspath.types import Execution, Fault, ReplayJob, Reply, Request, Toolchain
+
+
+@runtime_checkable
+class _Closable(Protocol):
+    """A sandbox that holds on to something outside of this process."""
+
+    def close(self) -> None: ...
 
 
 class LocalExecutor:
@@ -32,7 +39,11 @@ class LocalExecutor:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
-        self._pool, self._model, self._sandboxes = None, None, queue.SimpleQueue()
+        while not self._sandboxes.empty():
+            sandbox = self._sandboxes.get()
+            if isinstance(sandbox, _Closable):
+                sandbox.close()
+        self._pool, self._model = None, None
 
     async def generate(self, request: Request) -> Reply | Fault:
         if self._model is None:

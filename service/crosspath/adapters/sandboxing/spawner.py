@@ -15,6 +15,7 @@ A message is 8 bytes of length and then NUL-separated words; file descriptors tr
 import array
 import contextlib
 import ctypes
+import fcntl
 import os
 import resource
 import signal
@@ -203,7 +204,7 @@ def move_descriptors_up(numbers: list[int]) -> list[socket.socket]:
     sockets: list[socket.socket] = []
     for number in numbers:
         # With O_CLOEXEC on the copy: what is started must not hold our sockets.
-        sockets.append(socket.socket(fileno=os.dup2(number, 100 + len(sockets), inheritable=False)))
+        sockets.append(socket.socket(fileno=fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 100)))  # 100, or the next that is free
         os.close(number)
     return sockets
 
