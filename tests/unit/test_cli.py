@@ -25,7 +25,7 @@ HEAVY = ("mlflow", "ray", "litellm", "great_expectations", "pandas", "scipy", "m
 def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     """`crosspath COMMAND --help` says what the command does, and leaves with 0."""
     assert run([command, "--help"]) == 0
-    assert f"Usage: crosspath {command}" in re.sub("Usage: .*? ", "Usage: crosspath ", capsys.readouterr().out, count=1)
+    assert f"Usage: crosspath {command}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", [*COMMANDS[:6], "log", "doctor", "demo", "ui", "tasks list", "tasks show", "tasks check",

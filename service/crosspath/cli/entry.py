@@ -61,7 +61,7 @@ def _tree() -> typer.Typer:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Carry out one command line (default: this process's) and return its exit code, as in the documentation's table."""
     try:
-        code = _tree()(arguments, standalone_mode=False) or 0
+        code = _tree()(arguments, prog_name="crosspath", standalone_mode=False) or 0
     except _UsageError as error:
         return _usage(error)
     except ConfigError as error:
