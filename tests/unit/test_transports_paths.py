@@ -9,7 +9,7 @@ import yaml
 
 from crosspath.errors import ConfigError
 from crosspath.transports import Path, assemble, find_path, parse_path, preset, preset_names
-from crosspath.types import Contract, Reply, ToolCall
+from crosspath.types import Contract, External, PathSpec, Reply, ToolCall
 
 JSON_CONTRACT = Contract(name="json", shape="json", reference="json", text="x")
 FENCE_LIKE = "`" * 100_000 + " `"
@@ -170,3 +170,15 @@ def test_cost_is_linear(name: str, unit: str) -> None:
     delivery = path.deliver(Reply(text=text[:60_000]), encoded=True)
     assert time.process_time() - started < 5
     assert all(len(hop.text) <= 4 * len(text) + 100 for action in delivery.actions for hop in action.hops)
+
+
+def test_a_harness_is_known_by_its_code_not_by_its_place() -> None:
+    """The same code in two directories has one digest; other code, or another argument, has another."""
+
+    def harness(place: str, code: str = "c1", word: str = "run.py") -> str:
+        external = External(argv=("python3", f"{place}/{word}", "--fast"), bind=(place,), code_digest=code)
+        return assemble(PathSpec(name="own", external=external, accepts="any")).digest
+
+    assert harness("/home/a/agent") == harness("/srv/agent")
+    assert harness("/srv/agent") != harness("/srv/agent", code="c2")
+    assert harness("/srv/agent") != harness("/srv/agent", word="other.py")

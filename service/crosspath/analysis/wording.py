@@ -139,6 +139,8 @@ def control_warning(decomposition: Decomposition) -> str:
 
 def control_line(control: Control) -> str:
     """The control in one line."""
+    if control.kind == "none" and control.status == "holds":
+        return f"no control is needed: {control.reason}"
     return f"{control.kind} control {control.status}: {control.reason or f'{control.compared} compared'}"
 
 

@@ -163,6 +163,7 @@ class LimitsSection(Section):
     max_tokens: int | None = Field(default=None, ge=0)
     """Prompt and completion tokens of all requests together."""
     max_wall_s: float | None = Field(default=None, gt=0)
+    """Seconds, of each start of the program."""
 
 
 class RetriesSection(Section):

@@ -25,6 +25,9 @@ from crosspath.types import Action, Cleanup, Contract, Delivery, External, Hop, 
 DELIVERY_VERSION = 1
 """Part of every path's digest: raised when the same reply would be delivered differently by the same layers."""
 
+_NAMES = ("name", "summary", "source", "survivable")
+"""Facts about a path that change no delivery."""
+
 
 @dataclass(frozen=True)
 class Path:
@@ -63,8 +66,8 @@ class Path:
     @cached_property
     def digest(self) -> str:
         """SHA-256 over all that changes a delivery: clean-up, decoder, layers with options and versions, or the harness."""
-        facts = self._facts()
-        return digest({key: value for key, value in facts.items() if key not in ("name", "summary", "source", "survivable")})
+        facts = {key: value for key, value in self._facts().items() if key not in _NAMES}
+        return digest(facts | {"external": self.carrier.identity} if isinstance(self.carrier, External) else facts)
 
     def describe(self) -> str:
         """The whole chain as YAML: what is done to a reply, in order."""

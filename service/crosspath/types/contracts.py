@@ -64,6 +64,19 @@ class External(Record):
     dirty: bool | None = None
     """Whether the git tree had uncommitted changes; None outside of git."""
 
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What the harness is, wherever it lies: where its code is identified, binds count by content, not by place."""
+        if not self.code_digest:
+            return self.model_dump(mode="json")
+        return {"argv": [self._portable(word) for word in self.argv], "env": list(map(list, self.env)), "code": self.code_digest}
+
+    def _portable(self, word: str) -> str:
+        for number, bind in enumerate(self.bind):
+            if word == bind or word.startswith(bind.rstrip("/") + "/"):
+                return f"{{bind {number}}}{word[len(bind.rstrip('/')) :]}"
+        return word
+
 
 class PathSpec(Record):
     """A path: a chain of layers or an external harness."""
@@ -81,4 +94,5 @@ class PathSpec(Record):
 
     @cached_property
     def digest(self) -> str:
-        return digest(self.model_dump(mode="json", exclude={"name", "summary", "source"}))
+        value = self.model_dump(mode="json", exclude={"name", "summary", "source"})
+        return digest(value | {"external": self.external.identity if self.external else None})
