@@ -1,0 +1,89 @@
+"""What the documentation shows works as it stands there."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+import crosspath
+from crosspath import catalogue
+from crosspath.app.task_checks import check
+from crosspath.contracts import parse_contract
+from crosspath.spec import load_spec
+from crosspath.tasks import parse_tasks
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+
+
+def fenced(page: Path, language: str) -> list[str]:
+    """The blocks of one language."""
+    blocks: list[str] = []
+    inside: str | None = None
+    for line in page.read_text("utf-8").splitlines(keepends=True):
+        if not line.startswith("```"):
+            if inside == language:
+                blocks[-1] += line
+        elif inside is None:
+            inside = line[3:].strip()
+            blocks += [""] if inside == language else []
+        else:
+            inside = None
+    return blocks
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    """Every relative link of a page names a file that exists."""
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text("utf-8"))
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_specs_are_accepted(page: Path) -> None:
+    """Every YAML block that has candidates or models is a spec."""
+    for block in fenced(page, "yaml"):
+        value = yaml.safe_load(block)
+        if isinstance(value, dict) and ({"candidates", "models"} & value.keys()):
+            assert load_spec(block, page.name).candidates_resolved()
+
+
+def test_the_task_is_proved() -> None:
+    """The task of the page about tasks holds all its proofs."""
+    (line,) = fenced(ROOT / "docs" / "add-a-task.md", "json")
+    findings = check(parse_tasks(line, "add-a-task.md"))
+    assert findings
+    assert [finding for finding in findings if not finding.holds] == []
+
+
+def test_the_contract_is_accepted() -> None:
+    """The contract of the page about contracts is one."""
+    (text,) = fenced(ROOT / "docs" / "own-contract-and-validator.md", "markdown")
+    assert parse_contract(text, "terse.md").discloses == "nested-shell"
+
+
+def test_the_recorded_example_says_what_the_page_says(tmp_path: Path) -> None:
+    """The recorded replies that ship lead to the decomposition that the page shows."""
+    spec = catalogue.catalogue_dir("deploy") / "recorded.yaml"
+    evaluation = crosspath.evaluate(spec, store=tmp_path, track=False)
+    shown = fenced(ROOT / "docs" / "recorded-replies.md", "")[0]
+    assert evaluation.summary().strip() == shown.strip()
+
+
+def test_the_demo_says_what_the_readme_says(tmp_path: Path) -> None:
+    """What the README shows of the demo is what it prints."""
+    evaluation = crosspath.evaluate(catalogue.catalogue_dir("deploy") / "demo.yaml", store=tmp_path, track=False)
+    shown = fenced(ROOT / "README.md", "")[0]
+    assert [line for line in evaluation.summary().splitlines() if line not in shown.splitlines()] == []
+
+
+def test_content_only_forgives_litter_and_nothing_else(tmp_path: Path) -> None:
+    """The second validator that ships passes what exact passes, and more."""
+    spec = {"candidates": {"naive": {"model": "baseline/naive"}}, "tasks": {"families": ["hostile-names", "exact-file"]}}
+    exact = crosspath.evaluate(spec, store=tmp_path, track=False)
+    lenient = crosspath.validate(exact.id, "content-only", store=tmp_path, track=False)
+    strict = {score.key for score in exact.judgement.scores if score.passed}
+    loose = {score.key for score in lenient.judgement.scores if score.passed}
+    assert strict <= loose
+    assert len(loose) < len(lenient.judgement.scores)
