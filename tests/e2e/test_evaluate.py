@@ -1,6 +1,7 @@
 """Whole evaluations in this process: a real server, the real sandbox, the real validator."""
 
 import json
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -282,3 +283,48 @@ def test_a_logged_evaluation_replays_from_an_empty_ledger(
     derived = crosspath.replay(source.run_id, ["nested-shell"], store=tmp_path / "elsewhere", track=False)
     assert derived.facts.head.derived_from == source.id
     assert derived.facts.trials == source.facts.trials
+
+
+def _closed_port() -> str:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{found.getsockname()[1]}/v1"
+
+
+def test_a_dead_endpoint_is_given_up_quickly(serve: Serve, spec: MakeSpec, tmp_path: Path) -> None:
+    """Twelve trials at a port where nobody listens cost five attempts, not 60; the other endpoint's replies are all there, and
+    the same command goes on.
+    """
+    alive = serve(RIGHT)
+    asked = spec({"dead": _closed_port(), "alive": alive.url}, [_task(f"task-{n}") for n in range(12)])
+    asked["executor"]["model_concurrency"] = 1
+    asked["retries"] = {"max_attempts": 5, "max_wait_s": 0}
+    found = _evaluate(asked, tmp_path / "store")
+    faults = [trial.fault for trial in found.facts.trials if trial.fault]
+    assert len(faults) == 12
+    assert {fault.type for fault in faults} == {"connection"}
+    assert sum("gave up on http://127.0.0.1:" in fault.message for fault in faults) == 11
+    assert found.judgement.spend.requests_failed == 5
+    assert len(alive.requests) == 12
+    assert (found.facts.head.status, exit_code(found)) == ("stopped", 5)
+
+
+def test_a_wrong_key_is_given_up_and_asked_anew_next_time(serve: Serve, spec: MakeSpec, tmp_path: Path) -> None:
+    """After three refusals in a row nothing more is sent; with the key mended the same command gets every reply."""
+    refusing = [True]
+    server = serve(lambda received: fails(401) if refusing else answer(RIGHT))
+    asked = spec({"m": server.url}, [_task(f"task-{n}") for n in range(6)])
+    asked["executor"]["model_concurrency"] = 1
+    found = _evaluate(asked, tmp_path / "store")
+    assert len(server.requests) == 3
+    assert (found.facts.head.status, exit_code(found)) == ("stopped", 5)
+    refusing.clear()
+    again = _evaluate(asked, tmp_path / "store")
+    assert (again.id, again.facts.head.status, len(server.requests)) == (found.id, "finished", 9)
+
+
+def test_a_server_in_trouble_is_not_given_up(serve: Serve, spec: MakeSpec, tmp_path: Path) -> None:
+    """Server errors and rate limits never stop the questions: every trial gets its attempts."""
+    server = serve(lambda received: fails(503 if received.number % 2 else 429))
+    _evaluate(spec({"m": server.url}, [_task(f"task-{n}") for n in range(8)]), tmp_path / "store")
+    assert len(server.requests) == 16

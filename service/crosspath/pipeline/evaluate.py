@@ -15,6 +15,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_
 from tenacity.wait import wait_base
 
 from crosspath.pipeline.answers import provider
+from crosspath.pipeline.breaker import Breaker
 from crosspath.pipeline.budget import Amount, Budget, failed, settled, worst_case
 from crosspath.pipeline.faults import is_final
 from crosspath.pipeline.journal import Journal
@@ -93,6 +94,7 @@ class Evaluator:
         self._session = session
         self._executor = executor
         self._budget = budget
+        self._breaker = Breaker()
         self._worst_of = worst_of
         self._retries = retries
         self._workers = concurrency + replay_concurrency
@@ -160,8 +162,8 @@ class Evaluator:
         """One request, from its reservation to the end of its row."""
         local = provider(request.model) is not None
         worst = Amount() if local else self._worst_of(request)
-        if limit := await self._budget.reserve(worst):
-            trial = Trial(key=request.trial, request=request, fault=_over_budget(limit, tries - 1))
+        if forbidden := await self._forbidden(request, worst):
+            trial = Trial(key=request.trial, request=request, fault=forbidden.model_copy(update={"attempts": tries - 1}))
             await self._journal.write(trial)
             return trial
         spent = worst
@@ -169,6 +171,8 @@ class Evaluator:
             row = self._new_row(request, local)
             await self._journal.write(row)
             outcome = await self._executor.generate(request)
+            if not local:
+                self._breaker.note(request, outcome)
             if isinstance(outcome, Reply):
                 outcome = _with_gpu_cost(request, outcome)
             if not local:
@@ -176,6 +180,15 @@ class Evaluator:
         finally:
             await self._budget.settle(worst, spent)
         return await self._settle(request, row, outcome, tries)
+
+    async def _forbidden(self, request: Request, worst: Amount) -> Fault | None:
+        """Why this attempt must not be made; None: ``worst`` is reserved for it."""
+        if limit := await self._budget.reserve(worst):
+            return _over_budget(limit)
+        if given_up := self._breaker.refusal(request):
+            await self._budget.settle(worst, Amount())
+            return given_up
+        return None
 
     def _new_row(self, request: Request, local: bool) -> Attempt:
         self._attempts[request.key] += 1
@@ -226,7 +239,7 @@ class Evaluator:
 
     async def _execute(self, jobs: Sequence[ReplayJob]) -> Sequence[Execution | Fault]:
         if self._budget.remaining_s() == 0.0:
-            return [_over_budget("max_wall_s", 0)] * len(jobs)
+            return [_over_budget("max_wall_s")] * len(jobs)
         return await self._executor.replay(jobs)
 
     def _record(self, key: ReplayKey, delivery: Delivery, result: Execution | Fault) -> Replay:
@@ -273,8 +286,8 @@ class _WaitAsTold(wait_base):
         return min(max(told or 0.0, self._backoff(retry_state)), self._longest_s, self._remaining_s())
 
 
-def _over_budget(limit: str, attempts: int) -> Fault:
-    return Fault(boundary="budget", type="budget", message=f"limit {limit} reached", attempts=attempts)
+def _over_budget(limit: str) -> Fault:
+    return Fault(boundary="budget", type="budget", message=f"limit {limit} reached")
 
 
 def _with_gpu_cost(request: Request, reply: Reply) -> Reply:
