@@ -8,6 +8,7 @@ from crosspath.analysis.rankings import Rankings, RankRow, Reversal, rank
 from crosspath.analysis.report import report_markdown, summary_text
 from crosspath.analysis.spend import spend
 from crosspath.analysis.tables import Tables, decomposition_tables
+from crosspath.analysis.wording import effect_label
 
 __all__ = [
     "CellInput",
@@ -19,6 +20,7 @@ __all__ = [
     "compare",
     "decompose",
     "decomposition_tables",
+    "effect_label",
     "judge_control",
     "needs_repeats",
     "rank",

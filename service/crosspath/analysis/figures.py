@@ -174,7 +174,8 @@ def _arrows(axes: Axes, decomposition: Decomposition) -> None:
         _label(axes, (left + right) / 2, top + 0.12, "damage", effect, va="bottom", color=ink)
     if effect := decomposition.effect("compensation"):
         _arrow(axes, (right, top - end), (right, bottom + end))
-        _label(axes, right + 0.15, 3.0, "compensation", effect, ha="left", color=ink)
+        told = f"told about\n{_short(decomposition.discloses or '', 18)}" if decomposition.undisclosed else "compensation"
+        _label(axes, right + 0.15, 3.0, told, effect, ha="left", color=ink)
     if effect := decomposition.effect("contract_effect"):
         _arrow(axes, (left, top - end), (left, bottom + end))
         _label(axes, left - 0.15, 3.0, "contract effect", effect, ha="right", color=ink)

@@ -15,6 +15,7 @@ from crosspath.analysis.wording import (
     control_line,
     control_warning,
     counts,
+    effect_label,
     p_text,
     paragraph,
     percent,
@@ -24,7 +25,7 @@ from crosspath.analysis.wording import (
     table,
     title,
 )
-from crosspath.types import Cell, Decomposition, Effect, Estimate, EvaluationHead, Judgement, Lock, PlannedCell
+from crosspath.types import Cell, Decomposition, Estimate, EvaluationHead, Judgement, Lock, PlannedCell
 
 _LIMITS = """\
 - `these_replies` is exact for the stored replies and says nothing about the next draw; `these_tasks` holds for exactly these
@@ -150,13 +151,17 @@ def _effects(decomposition: Decomposition) -> str:
     unusable = decomposition.control.status == "broken"
     heading = "Effects: NOT TO BE USED, the control is broken" if unusable else "Effects, in percentage points"
     head = ["effect", "estimand", "value", "95 % interval", "n", "missing", "unstable", "worst to best", "p", "method"]
-    rows = [_effect_row(effect, estimate) for effect in decomposition.effects for estimate in (effect.population, effect.these)]
+    rows = [
+        [f"{effect_label(decomposition, effect.name)} ({effect.minuend} - {effect.subtrahend})", *_effect_row(estimate)]
+        for effect in decomposition.effects
+        for estimate in (effect.population, effect.these)
+    ]
     return f"{heading}\n\n" + table(head, rows)
 
 
-def _effect_row(effect: Effect, estimate: Estimate) -> list[object]:
+def _effect_row(estimate: Estimate) -> list[object]:
     return [
-        f"{effect.name.replace('_', ' ')} ({effect.minuend} - {effect.subtrahend})", estimate.estimand, points(estimate.value),
+        estimate.estimand, points(estimate.value),
         span(estimate.low, estimate.high, signed=True), estimate.n, estimate.missing, estimate.unstable,
         span(estimate.worst, estimate.best, signed=True), p_text(estimate), estimate.method,
     ]  # fmt: skip

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from crosspath.analysis.stages import stage_of
+from crosspath.analysis.wording import effect_label
 from crosspath.types import Cell, Decomposition, Estimate, Judgement, PlannedCell, ReplayKey, Score
 
 Row = dict[str, object]
@@ -38,6 +39,7 @@ def _cell(decomposition: Decomposition, cell: Cell) -> Row:
 def _effects(decomposition: Decomposition) -> Iterable[Row]:
     for effect in decomposition.effects:
         who: Row = {"candidate": decomposition.candidate, "effect": effect.name, "control": decomposition.control.status}
+        who["label"] = effect_label(decomposition, effect.name)
         who |= {"minuend": effect.minuend, "subtrahend": effect.subtrahend}
         yield from (who | _estimate(estimate) for estimate in (effect.population, effect.these))
 

@@ -80,7 +80,8 @@ def _cells(decomposition: Decomposition) -> list[str]:
         sentences.append(_damage(damage))
     matched = cell("NN")
     if matched and (compensation := effect("compensation")):
-        sentences.append(_compensation(compensation, matched))
+        told = _told_of_another if decomposition.undisclosed else _compensation
+        sentences.append(told(compensation, matched, decomposition))
     elif matched:
         sentences.append(f"{counts(matched)} when {where(matched)}.")
     if gap := effect("matched_gap"):
@@ -103,7 +104,26 @@ def _damage(effect: Effect) -> str:
     return f"The path broke {lost} of {n}{mended} (damage {points(value)} points)."
 
 
-def _compensation(effect: Effect, matched: Cell) -> str:
+def effect_label(decomposition: Decomposition, name: str) -> str:
+    """What to call an effect in words: ``matched gap``; ``compensation`` only where the candidate's own path was told."""
+    if name == "compensation" and decomposition.undisclosed:
+        return f"effect of telling about {decomposition.discloses}"
+    return name.replace("_", " ")
+
+
+def _told_of_another(effect: Effect, matched: Cell, decomposition: Decomposition) -> str:
+    """The model was told about a path that is not this one: whatever that changes, it is no compensation."""
+    told = f"told about {decomposition.discloses}, which is not this path: {counts(matched)}"
+    if effect.these.value is None:
+        return f"T{told[1:]}; what telling changed could not be measured."
+    return f"T{told[1:]} (effect of telling {_points_word(effect.these.value)})."
+
+
+def _points_word(value: float) -> str:
+    return points(value) if points(value) == "0.0" else f"{points(value)} points"
+
+
+def _compensation(effect: Effect, matched: Cell, decomposition: Decomposition) -> str:
     value = points(effect.these.value)
     if effect.these.value is None:
         return f"Told about the path: {counts(matched)}; compensation could not be measured."
@@ -120,7 +140,8 @@ def _gap(effect: Effect, decomposition: Decomposition) -> str:
         return ""
     first, second = values
     sign, size = ("-" if second.startswith("-") else "+"), second.lstrip("+-")
-    return f"A matched score shows only the sum: {points(effect.these.value)} = {first} {sign} {size}."
+    score = "The score as deployed" if decomposition.undisclosed else "A matched score"
+    return f"{score} shows only the sum: {points(effect.these.value)} = {first} {sign} {size}."
 
 
 def _not_applicable(decomposition: Decomposition) -> list[str]:

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Literal
 
 from crosspath.analysis import CellInput, compare, decompose, judge_control, needs_repeats, spend
+from crosspath.pipeline.disclosure import same_path
 from crosspath.pipeline.plan import matched_cell
 from crosspath.pipeline.warnings import warnings_of
 from crosspath.ports import Validator
@@ -19,10 +20,12 @@ from crosspath.types import (
     Candidate,
     CellRow,
     Comparison,
+    Contract,
     Control,
     Decomposition,
     Facts,
     Judgement,
+    PathSpec,
     PlannedCell,
     Replay,
     ReplayKey,
@@ -107,6 +110,14 @@ class FactIndex:
         return {replay.key: replay for replay in self.facts.replays}
 
     @cached_property
+    def _contracts(self) -> dict[str, Contract]:
+        return {contract.name: contract for contract in self.facts.contract_specs}
+
+    @cached_property
+    def _path_specs(self) -> dict[str, PathSpec]:
+        return {spec.name: spec for spec in self.facts.path_specs}
+
+    @cached_property
     def _repeats(self) -> dict[tuple[TrialKey, str, bool], int]:
         """How many repeats there are of each replay."""
         found: dict[tuple[TrialKey, str, bool], int] = defaultdict(int)
@@ -181,7 +192,15 @@ class FactIndex:
         ]
         prefix = f"{candidate.name}/"
         missing = {k.removeprefix(prefix): v for k, v in self.facts.not_applicable.items() if k.startswith(prefix)}
-        return decompose(candidate.name, inputs, control, missing)
+        return decompose(candidate.name, inputs, control, missing).model_copy(update=self._disclosure(candidate, cells))
+
+    def _disclosure(self, candidate: Candidate, cells: Mapping[str, PlannedCell]) -> dict[str, object]:
+        """What the contract of the N-told cells discloses; nothing where there is none, or its record is not kept."""
+        contract = self._contracts.get(candidate.generation.contract)
+        if contract is None or all(cell.told == "R" for cell in cells.values()):
+            return {}
+        same = same_path(contract.discloses, candidate.transport, self._path_specs)
+        return {"discloses": contract.discloses, "undisclosed": not same}
 
     def control_sides(self, cells: Mapping[str, PlannedCell]) -> tuple[Literal["encoded", "benign"], Passes, Passes] | None:
         """Kind of control, reference passes and control passes; None where the candidate's path is the reference."""

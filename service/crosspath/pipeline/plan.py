@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from crosspath.errors import ConfigError
+from crosspath.pipeline.disclosure import mismatch, same_path
 from crosspath.pipeline.requests import build_request
 from crosspath.transports import Path, assemble, find_path
 from crosspath.types import (
@@ -196,6 +197,17 @@ def matched_cell(cells: Sequence[PlannedCell], candidate: str) -> PlannedCell:
     """The cell that is the candidate as deployed: its own contract, its own path."""
     own = [cell for cell in cells if cell.candidate == candidate and not cell.control]
     return max(own, key=lambda cell: (cell.told == "N", cell.done == "N"))
+
+
+def undisclosed(plan: Plan) -> tuple[str, ...]:
+    """One sentence for each candidate that is told about another path than the one its replies run on."""
+    return tuple(
+        mismatch(candidate.name, contract, candidate.transport)
+        for candidate in plan.candidates
+        if any(cell.candidate == candidate.name and cell.told == "N" for cell in plan.cells)
+        and (contract := plan.contracts[candidate.generation.contract])
+        and not same_path(contract.discloses, candidate.transport, plan.path_specs)
+    )
 
 
 def _path_named(name: str, own: Mapping[str, PathSpec], place: str) -> PathSpec:

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from crosspath.pipeline.disclosure import mismatch
 from crosspath.types import Decomposition, Facts
 
 
@@ -12,6 +13,7 @@ def warnings_of(facts: Facts, decompositions: Sequence[Decomposition]) -> tuple[
     return (
         *_controls(decompositions),
         *_floors(decompositions),
+        *_disclosures(facts, decompositions),
         *_faults(facts),
         *_served_models(facts),
         *_limits(facts),
@@ -37,6 +39,15 @@ def _floors(decompositions: Sequence[Decomposition]) -> Iterator[str]:
                 f"{decomposition.candidate}: no reply passes on the reference path, so damage can't be seen"
                 " and the control proves nothing."
             )
+
+
+def _disclosures(facts: Facts, decompositions: Sequence[Decomposition]) -> Iterator[str]:
+    contracts = {contract.name: contract for contract in facts.contract_specs}
+    candidates = {candidate.name: candidate for candidate in facts.lock.candidates}
+    for decomposition in decompositions:
+        if decomposition.undisclosed:
+            candidate = candidates[decomposition.candidate]
+            yield mismatch(candidate.name, contracts[candidate.generation.contract], candidate.transport)
 
 
 def _faults(facts: Facts) -> Iterator[str]:

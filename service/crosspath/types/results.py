@@ -136,6 +136,8 @@ class Control(Record):
     """``task#index`` of stable differences."""
     unstable: tuple[str, ...] = ()
     reason: str = ""
+    trials: int = 0
+    """How many were planned to be compared; 0 where that was not recorded."""
 
 
 class Decomposition(Record):
@@ -147,6 +149,21 @@ class Decomposition(Record):
     """Cell name -> why it has no number."""
     effects: tuple[Effect, ...]
     control: Control
+    discloses: str | None = None
+    """Name of the path that the contract of the N-told cells describes; None without such cells, or where it is not known."""
+    undisclosed: bool = False
+    """True: ``discloses`` is another path than the candidate's, so that NN - RN is the effect of telling about that other path
+    and no compensation for this one. Call it as ``crosspath.analysis.effect_label`` does."""
+
+    @property
+    def blind(self) -> bool:
+        """No reply passes on the reference path: there is nothing that the path could break.
+
+        Damage can't be seen (its 0.0 is no finding) and a control that agrees proves nothing. Tables show no damage, no
+        compensation and no matched gap then, and ``blind`` instead of the control's status.
+        """
+        reference = self.cell("RR")
+        return bool(self.cell("RN") and reference and reference.scored and not reference.passed)
 
     def cell(self, name: str) -> Cell | None:
         return next((cell for cell in self.cells if cell.name == name), None)
