@@ -13,6 +13,7 @@ import crosspath
 from crosspath.catalogue import catalogue_tasks, suite_text
 from crosspath.cli.entry import run
 from crosspath.errors import ConfigError
+from crosspath.testing.openai_server import OpenAIServer, fails
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap (make deps)"),
@@ -360,5 +361,23 @@ def test_doctor_names_each_trouble_with_a_fix(here: Path, command: Any, monkeypa
 
 def test_doctor_refuses_a_wrong_spec(capsys: pytest.CaptureFixture[str]) -> None:
     """A spec that does not exist is the user's mistake, not a trouble of the installation."""
-    assert run(["doctor", "--spec", "no.yaml"]) == 2
-    assert "no.yaml" in capsys.readouterr().err
+    for arguments in (["--spec", "no.yaml"], ["no.yaml"]):
+        assert run(["doctor", *arguments]) == 2
+        assert "no.yaml" in capsys.readouterr().err
+    assert run(["doctor", "no.yaml", "--spec", "no.yaml"]) == 2
+    assert "once" in capsys.readouterr().err
+
+
+def test_doctor_has_one_line_per_endpoint(here: Path, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two models of one server that offers no list are one finding without trouble; baselines need no endpoint."""
+    monkeypatch.setattr("crosspath.app.doctor._ray", lambda _: iter(()))
+    with OpenAIServer(models=fails(501)) as server:
+        (here / "spec.yaml").write_text(
+            f"models:\n  a: {{model: openai/a, api_base: '{server.url}'}}\n  b: {{model: openai/b, api_base: '{server.url}'}}\n"
+            "candidates: {a: a, b: b, c: baseline/oracle, d: baseline/naive}\n"
+        )
+        findings = command("doctor", "spec.yaml", "--store", "new")
+    assert [finding["detail"] for finding in findings if finding["what"] == "model"] == [
+        f"{server.url} for openai/a, openai/b: reachable; it offers no /models (501)",
+        "baseline/oracle, baseline/naive: needs no endpoint",
+    ]

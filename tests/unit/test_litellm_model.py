@@ -14,6 +14,7 @@ import pytest
 
 from crosspath.adapters.litellm_model import LitellmModel, known_prices, probe
 from crosspath.adapters.litellm_model.faults import TABLE
+from crosspath.adapters.litellm_model.probing import Probed
 from crosspath.adapters.litellm_model.vendor import litellm
 from crosspath.errors import ModelError
 from crosspath.testing.openai_server import (
@@ -403,17 +404,36 @@ def test_known_prices() -> None:
 def test_probe() -> None:
     """A listening endpoint has no trouble; a closed port and a missing key have one line each; no token is spent."""
     with OpenAIServer("x") as server:
-        assert probe("openai/m", server.url) is None
+        assert probe("openai/m", server.url) == Probed(True, "reachable")
         assert server.requests == []
-    assert "not reachable" in (probe("openai/m", "http://127.0.0.1:9/v1", timeout_s=1) or "")
-    assert probe("openai/m", None, "CROSSPATH_UNSET") == "openai/m: the environment variable CROSSPATH_UNSET is not set"
-    assert probe("baseline/oracle") is None
+    assert "not reachable" in probe("openai/m", "http://127.0.0.1:9/v1", timeout_s=1).said
+    assert probe("openai/m", None, "CROSSPATH_UNSET").said == "openai/m: the environment variable CROSSPATH_UNSET is not set"
+    assert probe("baseline/oracle").ok
+
+
+@pytest.mark.parametrize(
+    ("status", "ok", "words"),
+    [
+        (404, True, "reachable; it offers no /models (404)"),
+        (405, True, "reachable; it offers no /models (405)"),
+        (501, True, "reachable; it offers no /models (501)"),
+        (401, True, "reachable; /models wants a key (401)"),
+        (502, False, "status 502"),
+        (503, False, "status 503"),
+    ],
+)
+def test_probe_of_a_server_without_a_list(status: int, ok: bool, words: str) -> None:
+    """A server that offers no list of models is reachable; only a gateway without its server is in trouble."""
+    with OpenAIServer("x", models=fails(status)) as server:
+        found = probe("openai/m", server.url)
+    assert found.ok is ok
+    assert words in found.said
 
 
 def test_probe_names_the_missing_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     """For a hosted provider without a named key, the variable that litellm looks for is named."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    assert "OPENAI_API_KEY" in (probe("openai/gpt-4o") or "")
+    assert "OPENAI_API_KEY" in probe("openai/gpt-4o").said
 
 
 _OFFLINE = """

@@ -12,6 +12,7 @@ from crosspath.app import adapters
 from crosspath.app.cluster import require_listener
 from crosspath.app.resolve import read_spec
 from crosspath.errors import CrosspathError, SandboxError, StoreError, boundary
+from crosspath.pipeline.answers import provider
 from crosspath.spec import Spec
 from crosspath.spec.sections import ExecutorSection
 from crosspath.store.ledger import Ledger
@@ -136,15 +137,27 @@ def _ray(address: str | None) -> Iterator[Finding]:
 
 
 def _models(spec: Spec) -> Iterator[Finding]:
+    """One finding per endpoint and key; a model without an endpoint of its own stands for itself."""
     from crosspath.adapters.litellm_model import probe
 
-    models = {(m.name, m.api_base, m.api_key_env) for m in (c.generation.model for c in spec.candidates_resolved())}
-    for name, api_base, variable in sorted(models, key=str):
-        trouble = probe(name, api_base, variable)
-        if trouble is None:
-            yield Finding("model", "ok", f"{name} can be asked")
+    for (place, api_base, variable), names in _ways(spec).items():
+        found = probe(names[0], api_base, variable)
+        where = f"{place} for {', '.join(names)}" if api_base else ", ".join(names)
+        if found.ok:
+            yield Finding("model", "ok", f"{where}: {found.said}")
         else:
-            yield Finding("model", "trouble", trouble, _model_fix(api_base, variable))
+            yield Finding("model", "trouble", found.said, _model_fix(api_base, variable))
+
+
+def _ways(spec: Spec) -> dict[tuple[str, str | None, str | None], list[str]]:
+    """Place (address, ``baseline``, ``recorded``, or a model's name), address and key variable -> names of models."""
+    found: dict[tuple[str, str | None, str | None], list[str]] = {}
+    for model in (candidate.generation.model for candidate in spec.candidates_resolved()):
+        place = model.api_base or provider(model.name) or model.name
+        names = found.setdefault((place, model.api_base, model.api_key_env), [])
+        if model.name not in names:
+            names.append(model.name)
+    return found
 
 
 def _model_fix(api_base: str | None, variable: str | None) -> str:

@@ -11,6 +11,7 @@ import typer
 from crosspath.cli.evaluation_commands import ExecutorOption, NoMlflow, SandboxOption, finish
 from crosspath.cli.exits import EXIT_INFRASTRUCTURE
 from crosspath.cli.output import JsonFlag, StoreOption, live_progress, print_json, print_table, remark, say
+from crosspath.errors import ConfigError
 
 
 def register(app: typer.Typer) -> None:
@@ -45,14 +46,17 @@ def demo(
 
 
 def doctor(
-    spec: Annotated[Path | None, typer.Option("--spec", help="Also check the model endpoints of this spec.")] = None,
+    spec: Annotated[Path | None, typer.Argument(help="Also check the model endpoints of this spec.")] = None,
+    spec_option: Annotated[Path | None, typer.Option("--spec", help="The same, as an option.")] = None,
     store: StoreOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Check sandbox, limits, store, MLflow, Ray and endpoints; print the one fix for each trouble."""
     from crosspath.app.doctor import diagnose
 
-    findings = diagnose(store, spec, notify=remark if sys.stderr.isatty() else lambda _: None)
+    if spec and spec_option:
+        raise ConfigError("give the spec once, as an argument or with --spec")
+    findings = diagnose(store, spec or spec_option, notify=remark if sys.stderr.isatty() else lambda _: None)
     if as_json:
         print_json(findings)
     else:

@@ -1,7 +1,7 @@
 """When to stop asking an endpoint: nobody is there, or it will not serve this key or model, however often it is asked.
 
-Only what an endpoint did before it gave any reply counts (and an exhausted quota, which may also come later). Rate limits, time-outs
-and server errors never do: they pass, and a retry is the answer to them. What a reply says plays no part.
+Only what an endpoint did before it gave any reply counts (and an exhausted quota, which may also come later). Rate limits,
+time-outs and server errors never do: they pass, and a retry is the answer to them. What a reply says plays no part.
 """
 
 from collections import Counter

@@ -144,10 +144,11 @@ def silent(seconds: float = 3600.0) -> Turn:
 
 class OpenAIServer:
     """The server, on a thread of its own. Counts every chat request; ``log_file`` gets one line per request, so that other
-    processes can count, too."""
+    processes can count, too. ``models`` is the answer to every GET."""
 
-    def __init__(self, script: Script = "true", log_file: Path | None = None) -> None:
+    def __init__(self, script: Script = "true", log_file: Path | None = None, models: Turn | None = None) -> None:
         self.requests: list[Received] = []
+        self._models = models or raw(json.dumps({"object": "list", "data": [{"id": "served-model", "object": "model"}]}).encode())
         self._script = script
         self._log_file = log_file
         self._loop = asyncio.new_event_loop()
@@ -200,7 +201,7 @@ class OpenAIServer:
 
     def _turn(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Turn:
         if method == "GET":
-            return raw(json.dumps({"object": "list", "data": [{"id": "served-model", "object": "model"}]}).encode())
+            return self._models
         received = Received(len(self.requests) + 1, path, headers, json.loads(body or b"{}"))
         self.requests.append(received)
         self._log(received)
