@@ -12,8 +12,9 @@ import pytest
 from mlflow.entities import Feedback, Run, Trace
 
 from builders import evaluation, task
-from crosspath.adapters.mlflow_tracker import MlflowClient, MlflowRef, MlflowTracker, TracingClient
-from crosspath.adapters.mlflow_ui import embedded_uri
+from crosspath.adapters.mlflow_tracker import MlflowRef, MlflowTracker
+from crosspath.adapters.mlflow_tracker.addresses import embedded_uri
+from crosspath.adapters.mlflow_tracker.vendor import MlflowClient, TracingClient
 from crosspath.errors import TrackerError
 from crosspath.store.bundle import write_bundle
 from crosspath.types import Facts, Judgement

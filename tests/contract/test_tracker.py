@@ -11,8 +11,9 @@ from typing import Protocol
 import pytest
 
 from builders import evaluation
-from crosspath.adapters.mlflow_tracker import MlflowClient, MlflowTracker
-from crosspath.adapters.mlflow_ui import QUIET_ENVIRONMENT, embedded_uri, ui_command
+from crosspath.adapters.mlflow_tracker import MlflowTracker
+from crosspath.adapters.mlflow_tracker.addresses import QUIET_ENVIRONMENT, embedded_uri, ui_command
+from crosspath.adapters.mlflow_tracker.vendor import MlflowClient
 from crosspath.errors import TrackerError
 from crosspath.ports import Tracker
 from crosspath.store.bundle import read_bundle, write_bundle

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import estimate, evaluation, task
-from crosspath.adapters.mlflow_layout import layout
-from crosspath.adapters.mlflow_names import (
+from crosspath.adapters.mlflow_tracker.addresses import artifacts_beside, embedded_uri, evaluation_url, ui_command
+from crosspath.adapters.mlflow_tracker.layout import layout
+from crosspath.adapters.mlflow_tracker.names import (
     MAX_METRICS,
     MAX_PARAM,
     MAX_TAG,
@@ -23,9 +24,8 @@ from crosspath.adapters.mlflow_names import (
     shown,
     value_text,
 )
-from crosspath.adapters.mlflow_params import EFFECT_METRICS, EFFECT_VALUES, cell_metrics, estimate_text, spend_metrics
-from crosspath.adapters.mlflow_rows import LONGEST_TEXT, bounded, select_rows
-from crosspath.adapters.mlflow_ui import artifacts_beside, embedded_uri, evaluation_url, ui_command
+from crosspath.adapters.mlflow_tracker.params import EFFECT_METRICS, EFFECT_VALUES, cell_metrics, estimate_text, spend_metrics
+from crosspath.adapters.mlflow_tracker.rows import LONGEST_TEXT, bounded, select_rows
 from crosspath.errors import TrackerError
 from crosspath.types import Cause, Spend
 

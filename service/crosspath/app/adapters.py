@@ -80,9 +80,9 @@ def make_tracker(store: Path, uri: str | None = None) -> Tracker:
 
 def ui_command(store: Path, port: int) -> tuple[list[str], dict[str, str], str]:
     """How to serve MLflow's UI: command (empty where a server runs already), environment, address."""
-    from crosspath.adapters import mlflow_ui
+    from crosspath.adapters.mlflow_tracker import addresses
 
     uri = tracking_uri(store)
-    if mlflow_ui.is_server(uri):
+    if addresses.is_server(uri):
         return [], {}, uri
-    return mlflow_ui.ui_command(uri, port), dict(mlflow_ui.QUIET_ENVIRONMENT), f"http://{mlflow_ui.UI_HOST}:{port}"
+    return addresses.ui_command(uri, port), dict(addresses.QUIET_ENVIRONMENT), f"http://{addresses.UI_HOST}:{port}"

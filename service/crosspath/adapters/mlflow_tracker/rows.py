@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from crosspath.adapters.mlflow_names import shown
+from crosspath.adapters.mlflow_tracker.names import shown
 from crosspath.types import (
     ExecResult,
     Facts,

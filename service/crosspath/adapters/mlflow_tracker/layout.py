@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from crosspath.adapters.mlflow_names import MAX_PARAM, NOTE_TAG, check_run, clean_name, fit_note, prompt_name, shown
-from crosspath.adapters.mlflow_params import (
+from crosspath.adapters.mlflow_tracker.names import MAX_PARAM, NOTE_TAG, check_run, clean_name, fit_note, prompt_name, shown
+from crosspath.adapters.mlflow_tracker.params import (
     cell_metrics,
     cell_params,
     estimate_text,
@@ -18,7 +18,7 @@ from crosspath.adapters.mlflow_params import (
     parent_params,
     spend_metrics,
 )
-from crosspath.adapters.mlflow_rows import Row, RowSource, select_rows
+from crosspath.adapters.mlflow_tracker.rows import Row, RowSource, select_rows
 from crosspath.analysis.report import report_markdown
 from crosspath.store.bundle import figure_prefix
 from crosspath.types import Cell, Decomposition, Effect, Facts, Judgement, Text, digest
@@ -66,7 +66,7 @@ class Layout:
         """Refuse what MLflow would cut or drop.
 
         Raises:
-            TrackerError: see :func:`crosspath.adapters.mlflow_names.check_run`.
+            TrackerError: see :func:`crosspath.adapters.mlflow_tracker.names.check_run`.
         """
         for run in (self.parent, *self.nested):
             check_run(run.name, run.params, run.metrics, run.tags)

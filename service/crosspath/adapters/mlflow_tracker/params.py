@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from crosspath.adapters.mlflow_names import UNSET, finite, flatten, value_text
+from crosspath.adapters.mlflow_tracker.names import UNSET, finite, flatten, value_text
 from crosspath.types import Candidate, Cell, Decomposition, Effect, Estimate, Facts, Judgement, Lock, Text, digest
 
 EFFECT_METRICS = {"damage": "dmg", "compensation": "comp", "matched_gap": "gap", "contract_effect": "told"}

@@ -1,0 +1,203 @@
+"""One evaluation on its way to MLflow: its runs, written, read back, and replaced where an earlier attempt was interrupted.
+
+Every call names its run: MLflow's *active run* is thread-local and follows ``MLFLOW_RUN_ID``, so the fluent API would write to
+other people's runs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosspath.adapters.mlflow_tracker.addresses import file_name
+from crosspath.adapters.mlflow_tracker.layout import EVALUATION_TAG, LOGGED_TAG, Layout, RunContent
+from crosspath.adapters.mlflow_tracker.names import NOTE_TAG, chunks, prompt_tags
+from crosspath.adapters.mlflow_tracker.prompts import register_contracts
+from crosspath.adapters.mlflow_tracker.traces import delete_rows, log_rows
+from crosspath.adapters.mlflow_tracker.vendor import Experiment, Metric, MlflowClient, Param, Run, RunTag, TracingClient, ViewType
+from crosspath.errors import StoreError, TrackerError
+from crosspath.store.bundle import index_digest
+from crosspath.types import Facts
+
+BUNDLE = "bundle"
+"""Artifact directory of the parent run that holds the bundle."""
+PARENT_TAG = "mlflow.parentRunId"
+OWN_TAG = "crosspath.own_parent"
+"""Set on parent runs that this adapter made, and not on those that ``mlflow run`` opened."""
+EXPERIMENT_TAGS = {
+    "mlflow.experimentKind": "genai_development",
+    NOTE_TAG: "Evaluations of Crosspath: open **Evaluation runs** in the menu. Configuration columns are under *Columns*.",
+}
+
+
+@dataclass(frozen=True)
+class Store:
+    """An MLflow store that was seen to answer."""
+
+    client: MlflowClient
+    tracing: TracingClient
+    name: str
+    """Its address, without a password."""
+    artifact_root: Path | None
+    """Where experiments that are made here keep their artifacts; None: the server decides."""
+
+    def experiment(self, name: str) -> str:
+        """Id of the experiment, created where it doesn't exist."""
+        found: Experiment | None = self.client.get_experiment_by_name(name)
+        if found and found.lifecycle_stage != "active":
+            raise TrackerError(f"experiment {name!r} was deleted in MLflow at {self.name}: restore it, or name another one")
+        if found:
+            return found.experiment_id
+        # A relative default would put artifacts below the current directory, wherever that is.
+        location = None if self.artifact_root is None else (self.artifact_root.resolve() / file_name(name)).as_uri()
+        return self.client.create_experiment(name, artifact_location=location, tags=EXPERIMENT_TAGS)
+
+
+@dataclass(frozen=True)
+class Logged:
+    """Where an evaluation is now."""
+
+    experiment: str
+    parent: str
+    matched: tuple[str, ...]
+    """The matched runs in the order of the spec."""
+
+
+class RunLogger:
+    """Writes one evaluation to a store."""
+
+    def __init__(self, store: Store, content: Layout, bundle: Path) -> None:
+        self._store = store
+        self._client = store.client
+        self._content = content
+        self._bundle = bundle
+        self._token = _token(bundle)
+
+    def run(self, facts: Facts, parent_run: str | None) -> Logged:
+        """Write what is missing; ``parent_run``: the run that somebody else opened for it.
+
+        Raises:
+            TrackerError: the store did not keep what was logged.
+        """
+        experiment = self._experiment_of(parent_run)
+        earlier = self._parents(experiment, facts.head.id)
+        done = next((run for run in earlier if self._is_complete(run, parent_run)), None)
+        for run in earlier:
+            if run is not done:
+                self._clear(run, keep=parent_run)
+        parent = done.info.run_id if done else self._log_all(experiment, facts, parent_run)
+        matched = self._nested(experiment, parent, "matched")
+        return Logged(experiment, parent, tuple(run.info.run_id for run in matched))
+
+    def _experiment_of(self, parent_run: str | None) -> str:
+        if parent_run is None:
+            return self._store.experiment(self._content.experiment)
+        return self._client.get_run(parent_run).info.experiment_id
+
+    def _parents(self, experiment: str, evaluation: str) -> list[Run]:
+        """Parent runs of this evaluation, here and in the spec's experiment (a given parent may be in another one)."""
+        wanted = f"tags.`{EVALUATION_TAG}` = '{evaluation}' and tags.`crosspath.role` = 'evaluation'"
+        usual = self._client.get_experiment_by_name(self._content.experiment)
+        places = {experiment} | ({usual.experiment_id} if usual else set())
+        return list(self._client.search_runs(sorted(places), wanted, ViewType.ACTIVE_ONLY, max_results=50))
+
+    def _nested(self, experiment: str, parent: str, role: str | None = None) -> list[Run]:
+        wanted = f"tags.`{PARENT_TAG}` = '{parent}'" + (f" and tags.`crosspath.role` = '{role}'" if role else "")
+        runs = self._client.search_runs([experiment], wanted, ViewType.ACTIVE_ONLY, max_results=1000)
+        return sorted(runs, key=lambda run: -run.info.start_time)
+
+    def _is_complete(self, run: Run, parent_run: str | None) -> bool:
+        """Whether everything of this very content is there, under the parent that was asked for."""
+        wanted = parent_run in (None, run.info.run_id)
+        if not wanted or run.data.tags.get(LOGGED_TAG) != self._token:
+            return False
+        return len(self._nested(run.info.experiment_id, run.info.run_id)) == len(self._content.nested)
+
+    def _clear(self, parent: Run, keep: str | None) -> None:
+        """Take away what an earlier, interrupted or outdated attempt left; another one's parent run only loses our tags."""
+        experiment = parent.info.experiment_id
+        for run in self._nested(experiment, parent.info.run_id):
+            delete_rows(self._store.tracing, experiment, run.info.run_id)
+            self._client.delete_run(run.info.run_id)
+        if OWN_TAG in parent.data.tags:
+            self._client.delete_run(parent.info.run_id)
+        elif parent.info.run_id != keep:
+            self._client.delete_tag(parent.info.run_id, EVALUATION_TAG)
+
+    def _log_all(self, experiment: str, facts: Facts, parent_run: str | None) -> str:
+        started = facts.head.created_at
+        ended = max((end or start for start, end in facts.sessions), default=started)
+        parent = parent_run or self._create(experiment, self._content.parent, started, {OWN_TAG: "true"})
+        self._log_content(parent, self._adopted(parent) if parent_run else self._content.parent)
+        prompts = register_contracts(self._client, experiment, self._content.contracts)
+        for key, value in prompt_tags(self._content.parent.prompts, prompts).items():
+            self._client.set_tag(parent, key, value)
+        for number, run in enumerate(reversed(self._content.nested)):
+            # A millisecond apart, the first one last: MLflow lists the newest first, and so in the order of the spec.
+            links = {PARENT_TAG: parent} | prompt_tags(run.prompts, prompts)
+            child = self._create(experiment, run, started + number / 1000, links)
+            self._log_content(child, run)
+            log_rows(self._store.tracing, experiment, child, run.rows)
+            self._finish(child, ended)
+        self._client.log_artifacts(parent, str(self._bundle), BUNDLE)
+        self._client.set_tag(parent, LOGGED_TAG, self._token)
+        if parent_run:
+            self._client.update_run(parent, name=self._content.parent.name)
+        else:
+            self._finish(parent, ended)
+        return parent
+
+    def _create(self, experiment: str, run: RunContent, started_s: float, more: Mapping[str, str]) -> str:
+        created = self._client.create_run(experiment, round(started_s * 1000), {**run.tags, **more}, run.name)
+        return created.info.run_id
+
+    def _adopted(self, run_id: str) -> RunContent:
+        """The parent's content for a run that someone else opened: a param that is taken gets a name of our own.
+
+        MLflow loses a whole batch of params when one of them is already there with another value.
+        """
+        taken = self._client.get_run(run_id).data.params
+        content = self._content.parent
+        params = {f"crosspath.{key}" if taken.get(key, value) != value else key: value for key, value in content.params.items()}
+        return RunContent(content.name, params, content.metrics, content.tags, content.long_params)
+
+    def _log_content(self, run_id: str, run: RunContent) -> None:
+        """Params, metrics, tags, figures and long texts; then read back what MLflow kept."""
+        for batch in chunks(list(run.params.items())):
+            self._client.log_batch(run_id, params=[Param(key, value) for key, value in batch])
+        for batch in chunks(list(run.tags.items())):
+            self._client.log_batch(run_id, tags=[RunTag(key, value) for key, value in batch])
+        now = self._client.get_run(run_id).info.start_time
+        self._client.log_batch(run_id, metrics=[Metric(key, value, now, 0) for key, value in run.metrics.items()])
+        for key, text in run.long_params.items():
+            self._client.log_text(run_id, text, f"long_params/{key}.txt")
+        for name in run.figures:
+            if (self._bundle / name).is_file():
+                self._client.log_artifact(run_id, str(self._bundle / name), "figures")
+        _require_kept(self._client.get_run(run_id), run)
+
+    def _finish(self, run_id: str, ended_s: float) -> None:
+        self._client.set_terminated(run_id, "FINISHED", int(ended_s * 1000))
+
+
+def _require_kept(found: Run, run: RunContent) -> None:
+    """Compare what MLflow returns with what was logged.
+
+    Raises:
+        TrackerError: a value differs or is missing.
+    """
+    for kind, wanted, kept in (
+        ("param", run.params, found.data.params),
+        ("tag", run.tags, found.data.tags),
+        ("metric", run.metrics, found.data.metrics),
+    ):
+        wrong = [key for key, value in wanted.items() if kept.get(key) != value]
+        if wrong:
+            raise TrackerError(f"run {run.name!r}: MLflow did not keep {kind} {wrong[0]!r} as it was logged")
+
+
+def _token(bundle: Path) -> str:
+    """Identity of what is to be logged, from the index of its bundle."""
+    try:
+        return index_digest(bundle)
+    except StoreError as error:
+        raise TrackerError(f"nothing to log: {error}") from error

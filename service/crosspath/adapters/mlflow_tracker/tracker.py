@@ -1,0 +1,143 @@
+"""Evaluations in MLflow: the ``Tracker`` port.
+
+Everything is logged after the evaluation is finished and safe elsewhere; logging the same evaluation again completes or replaces
+what an interrupted attempt left, and never adds a second copy.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosspath.adapters.mlflow_tracker.addresses import artifacts_beside, database_file, evaluation_url, without_password
+from crosspath.adapters.mlflow_tracker.layout import EVALUATION_TAG, layout
+from crosspath.adapters.mlflow_tracker.runs import BUNDLE, PARENT_TAG, RunLogger, Store
+from crosspath.adapters.mlflow_tracker.vendor import MlflowClient, TracingClient
+from crosspath.errors import StoreError, TrackerError, boundary
+from crosspath.store.bundle import read_bundle
+from crosspath.types import Facts, Judgement
+
+WAIT_FOR_LOCK_S = 5
+PROBE = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0", "MLFLOW_HTTP_REQUEST_TIMEOUT": "6"}
+"""The first answer of a server is waited for six seconds, once."""
+
+
+@dataclass(frozen=True)
+class MlflowRef:
+    """Where an evaluation landed: the parent run."""
+
+    run_id: str
+    url: str
+
+
+class MlflowTracker:
+    """Logs evaluations to an MLflow server or to an embedded SQLite store, and fetches them from there."""
+
+    def __init__(self, tracking_uri: str, artifact_root: Path | None = None, *, max_traces: int = 240) -> None:
+        """``artifact_root``: where an embedded store keeps artifacts (default: beside the database).
+
+        ``max_traces`` bounds the per-task rows of one evaluation; each takes about 20 ms to 60 ms.
+        """
+        self._uri = tracking_uri
+        self._name = without_password(tracking_uri, tracking_uri)
+        self._max_traces = max_traces
+        self._artifact_root = artifact_root or artifacts_beside(tracking_uri)
+
+    @property
+    def uri(self) -> str:
+        """The store's or server's address."""
+        return self._uri
+
+    def check(self) -> None:
+        """Ask the store for a sign of life, before anything is spent on results that it could not keep.
+
+        Raises:
+            TrackerError: it does not answer within a few seconds.
+        """
+        self._client()
+
+    def log(self, facts: Facts, judgement: Judgement, bundle: Path, parent_run: str | None = None) -> MlflowRef:
+        """Log one finished evaluation; the same one again changes nothing, or finishes what was interrupted.
+
+        Raises:
+            TrackerError: the server can't be reached, refuses, or did not keep what was logged.
+        """
+        content = layout(facts, judgement, self._max_traces)
+        content.check()
+        client = self._client()
+        with self._calling(f"logging {facts.head.id} to MLflow"):
+            store = Store(client, TracingClient(self._uri), self._name, self._artifact_root)
+            logged = RunLogger(store, content, bundle).run(facts, parent_run)
+        return MlflowRef(logged.parent, evaluation_url(self._uri, logged.experiment, *logged.matched[:2]))
+
+    def fetch(self, run_id: str, into: Path) -> Path:
+        """Download the bundle of the evaluation that the run belongs to; the parent's or a nested run's id.
+
+        Raises:
+            TrackerError: no such run, it holds no evaluation, or the bundle is damaged.
+        """
+        client = self._client()
+        with self._calling(f"no evaluation in run {run_id}"):
+            tags = client.get_run(run_id).data.tags
+            parent = tags.get(PARENT_TAG, run_id) if EVALUATION_TAG in tags else run_id
+            into.mkdir(parents=True, exist_ok=True)
+            if not client.list_artifacts(parent, BUNDLE):
+                raise TrackerError(f"run {run_id} at {self._name} holds no evaluation of Crosspath")
+            found = Path(client.download_artifacts(parent, BUNDLE, str(into)))
+        _require_readable(found, run_id)
+        return found
+
+    @contextmanager
+    def _calling(self, doing: str) -> Iterator[None]:
+        """Any error of MLflow as one line, without the password that its address may hold."""
+        try:
+            with boundary(TrackerError, f"{doing} at {self._name}"):
+                yield
+        except TrackerError as error:
+            raise TrackerError(without_password(str(error), self._uri)) from error
+
+    def _client(self) -> MlflowClient:
+        """A client of a store that was seen to answer within a few seconds."""
+        try:
+            with _environment(PROBE), boundary(TrackerError, "no answer"):
+                _require_writable(database_file(self._uri))
+                client = MlflowClient(self._uri, self._uri)
+                client.search_experiments(max_results=1)
+        except TrackerError as error:
+            reason = without_password(str(error.__cause__).strip().splitlines()[0][:160], self._uri)
+            raise TrackerError(f"MLflow at {self._name} can't be used ({reason})") from error
+        return client
+
+
+def _require_readable(bundle: Path, run_id: str) -> None:
+    try:
+        read_bundle(bundle)
+    except StoreError as error:
+        raise TrackerError(f"run {run_id} holds a damaged evaluation: {error}") from error
+
+
+def _require_writable(database: Path | None) -> None:
+    """Ask for the right to write, once. MLflow itself asks for a minute, with a warning each time."""
+    if database is None:
+        return
+    database.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(database, timeout=WAIT_FOR_LOCK_S, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("ROLLBACK")
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """MLflow takes time-outs from the environment only."""
+    before: dict[str, str | None] = {key: os.environ.get(key) for key in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            if value is None:
+                del os.environ[key]
+            else:
+                os.environ[key] = value

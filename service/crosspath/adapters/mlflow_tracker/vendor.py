@@ -1,0 +1,54 @@
+"""The only module that imports MLflow: with which settings, and which of its names the others use.
+
+Importing MLflow takes seconds; nothing loads this module before something is logged or fetched.
+"""
+
+import os
+
+from crosspath.adapters.mlflow_tracker.addresses import QUIET_ENVIRONMENT
+
+# Before the import: MLflow reads these when it is loaded. A user's own settings win, except where data would leave or be cut.
+os.environ.update(QUIET_ENVIRONMENT)
+os.environ["MLFLOW_TRUNCATE_LONG_VALUES"] = "false"
+os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
+os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
+os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "3")
+os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "60")
+
+from mlflow import MlflowClient
+from mlflow.entities import (
+    Assessment,
+    AssessmentError,
+    AssessmentSource,
+    Experiment,
+    Feedback,
+    Metric,
+    Param,
+    Run,
+    RunTag,
+    Span,
+    TraceInfo,
+    TraceLocation,
+    TraceState,
+    ViewType,
+)
+from mlflow.tracing.client import TracingClient
+
+__all__ = [
+    "Assessment",
+    "AssessmentError",
+    "AssessmentSource",
+    "Experiment",
+    "Feedback",
+    "Metric",
+    "MlflowClient",
+    "Param",
+    "Run",
+    "RunTag",
+    "Span",
+    "TraceInfo",
+    "TraceLocation",
+    "TraceState",
+    "TracingClient",
+    "ViewType",
+]
