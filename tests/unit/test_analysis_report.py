@@ -5,8 +5,10 @@ import pytest
 from crosspath.analysis import (
     CellInput,
     compare,
+    control_word,
     decompose,
     decomposition_tables,
+    inconclusive,
     judge_control,
     report_markdown,
     spend,
@@ -211,3 +213,90 @@ def test_unknown_cost_is_not_zero() -> None:
     nothing = spend([attempt(0, usage=False, cost=None)], [trial(0)])
     assert (nothing.prompt_tokens, nothing.completion_tokens) == (None, None)
     assert "cost unknown (known part 0.0000 USD)" in summary_text(judgement().model_copy(update={"spend": nothing}))
+
+
+def observed_of(seen: int, right: int, n: int = 24) -> tuple[CellRow, ...]:
+    """The first ``seen`` of ``n`` trials have a verdict, ``right`` of them a good one; the connection failed for the rest."""
+    return rows(right, n, faults=n - seen)
+
+
+def on_nested(reference: tuple[CellRow, ...], same: tuple[CellRow, ...], told: tuple[CellRow, ...]) -> Decomposition:
+    """A candidate from the rows of RR, RN and NN; the control agrees wherever both sides were seen."""
+    cells = [
+        CellInput("R", "R", "raw", "raw", reference),
+        CellInput("R", "N", "raw", "nested-shell", same),
+        CellInput("N", "N", "nested-shell", "nested-shell", told),
+    ]
+    passes = {(row.task, row.index): (row.passed,) for row in reference}
+    return decompose("m", cells, judge_control("encoded", passes, passes))
+
+
+def test_where_nothing_passes_on_the_reference_damage_cannot_be_seen() -> None:
+    """No sentence, table or control line takes 0 of 24 before and after a path for a path that broke nothing."""
+    found = on_nested(rows(0), rows(0), rows(3))
+    assert found.blind
+    assert control_word(found) == "blind"
+    text = summary_text(judgement(found))
+    assert "No reply passes on the reference: there is nothing that the path could break, so damage can't be seen." in text
+    assert "Told about the path: 3 of 24." in text
+    assert "encoded control proves nothing" in text
+    for words in ("damage 0.0", "control holds", "shows only the sum"):
+        assert words not in text
+    page = report(judgement(found))
+    assert "Effects, in percentage points: DAMAGE CAN'T BE SEEN" in page
+    assert page.count("| can't be seen | – |") == 2
+    assert not on_nested(rows(1), rows(0), rows(0)).blind
+    assert not on_nested(observed_of(0, 0), rows(0), rows(0)).blind
+
+
+def test_little_coverage_is_said_first_and_its_size_beside_each_number() -> None:
+    """One reply of 24: the sentence opens with it, the control holds on what was seen, and an effect names its n."""
+    found = on_nested(observed_of(1, 1), observed_of(1, 1), observed_of(1, 1))
+    text = summary_text(judgement(found))
+    assert "m on nested-shell: only 1 of 24 trials could be observed (fault: rate_limit)." in text
+    assert "encoded control holds on 1 of 24: 23 could not be observed on both sides." in text
+    half = summary_text(judgement(on_nested(observed_of(11, 11), observed_of(11, 0), rows(24))))
+    assert "only 11 of 24 trials could be observed in RR and RN (fault: rate_limit)." in half
+    assert "won back 100.0 points (compensation +100.0, n = 11): 24 of 24." in half
+
+
+def test_only_what_the_path_broke_is_won_back() -> None:
+    """Where the path broke nothing, a model that does better when told gains."""
+    text = summary_text(judgement(on_nested(rows(12), rows(12), rows(24))))
+    assert "the model gained 50.0 points (compensation +50.0): 24 of 24." in text
+    assert "the model lost 50.0 points" in summary_text(judgement(on_nested(rows(24), rows(24), rows(12))))
+
+
+def test_nothing_observed_is_said_with_the_reason() -> None:
+    """Only faults: no count of none, no rate; one cell without a verdict says so in its own place."""
+    nothing = summary_text(judgement(on_nested(*[observed_of(0, 0)] * 3)))
+    assert "m on nested-shell: none of 24 trials could be observed (fault: rate_limit).\n" in nothing
+    assert "0 of 0" not in nothing
+    one = summary_text(judgement(on_nested(observed_of(0, 0), observed_of(0, 0), rows(24))))
+    assert "nothing observed of 24 (fault: rate_limit) when told and run raw;" in one
+    assert "0 of 0" not in one
+
+
+@pytest.mark.parametrize(("seen", "weak"), [(24, False), (12, False), (11, True), (0, True)])
+def test_fewer_than_half_of_a_cell_is_inconclusive(seen: int, weak: bool) -> None:
+    """One thin cell is enough."""
+    assert inconclusive(on_nested(rows(24), rows(24), observed_of(seen, 0))) is weak
+
+
+def test_ties_in_the_order_are_explained() -> None:
+    """Pairs that are equal in a cell are said to be no evidence, instead of an unexplained small count."""
+    three = [baseline(name, matched) for name, matched in (("a", 6), ("b", 12), ("c", 24))]
+    assert "All 3 pairs of candidates are equal in RR or in NN" in report(judgement(*three))
+    mixed = [on_nested(rows(right), rows(right), rows(told)) for right, told in ((24, 6), (12, 12), (12, 24))]
+    named = [item.model_copy(update={"candidate": name}) for item, name in zip(mixed, "abc", strict=True)]
+    text = report(judgement(*named))
+    assert "1 of 3 pairs of candidates are equal in RR or in NN and have no order there that could change; 2 of 2" in text
+
+
+def test_cells_have_no_column_that_never_holds_anything() -> None:
+    """A rate has no p value, so the table of cells has no such column; effects keep theirs, and a label in words."""
+    tables = decomposition_tables(judgement(on_nested(rows(0), rows(0), rows(3))))
+    assert "p_value" not in tables.cells[0]
+    assert "p_value" in tables.effects[0]
+    assert {row["label"] for row in tables.effects} == {"damage", "compensation", "matched gap"}
+    assert {row["control"] for row in tables.cells} == {"blind"}

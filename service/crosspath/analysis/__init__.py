@@ -2,13 +2,14 @@
 
 from crosspath.analysis.compare import compare
 from crosspath.analysis.control import judge_control, needs_repeats, unstable_trials
+from crosspath.analysis.coverage import inconclusive
 from crosspath.analysis.decompose import CellInput, decompose
 from crosspath.analysis.figures import causes_by_stage, two_by_two
 from crosspath.analysis.rankings import Rankings, RankRow, Reversal, rank
 from crosspath.analysis.report import report_markdown, summary_text
 from crosspath.analysis.spend import spend
 from crosspath.analysis.tables import Tables, decomposition_tables
-from crosspath.analysis.wording import effect_label
+from crosspath.analysis.wording import control_word, effect_label
 
 __all__ = [
     "CellInput",
@@ -18,9 +19,11 @@ __all__ = [
     "Tables",
     "causes_by_stage",
     "compare",
+    "control_word",
     "decompose",
     "decomposition_tables",
     "effect_label",
+    "inconclusive",
     "judge_control",
     "needs_repeats",
     "rank",

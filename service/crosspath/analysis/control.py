@@ -33,6 +33,7 @@ def judge_control(kind: Literal["encoded", "benign", "none"], reference: Passes,
         compared=compared,
         differing=differing,
         unstable=unstable,
+        trials=len(keys),
         reason=_reason(len(keys), compared, len(differing), len(unstable)),
     )
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from crosspath.analysis.stages import NOT_OBSERVED, by_stage
-from crosspath.analysis.wording import percent, points
+from crosspath.analysis.wording import control_word, percent, points
 from crosspath.types import Cell, Decomposition, Effect
 
 if TYPE_CHECKING:
@@ -120,12 +120,20 @@ def _name(decomposition: Decomposition, side: str, place: int) -> str:
     return names[0] if names else "not planned"
 
 
+_VERDICTS = {
+    "holds": "holds",
+    "blind": "proves nothing: no reply passes in RR, damage can't be seen",
+    "broken": "broken: EFFECTS NOT TO BE USED",
+    "missing": "missing: effects are not proven",
+}
+
+
 def _heading(axes: Axes, x: float, y: float, decomposition: Decomposition) -> None:
     _text(axes, x, y, _short(decomposition.candidate, 72), 14, weight="bold", ha="left")
     control = decomposition.control
+    word = control_word(decomposition)
     broken = control.status != "holds"
-    verdict = {"holds": "", "broken": ": EFFECTS NOT TO BE USED", "missing": ": effects are not proven"}[control.status]
-    line = f"{control.kind} control {control.status}{verdict}"
+    line = "no control is needed" if control.kind == "none" and not broken else f"{control.kind} control {_VERDICTS[word]}"
     _text(axes, x, y - 0.42, line, 10.5, ha="left", weight="bold" if broken else "normal", color="#a03000" if broken else _INK)
 
 
@@ -171,7 +179,8 @@ def _arrows(axes: Axes, decomposition: Decomposition) -> None:
     ink = _INK if decomposition.control.status == "holds" else "#777777"
     if effect := decomposition.effect("damage"):
         _arrow(axes, (left + side, top), (right - side, top))
-        _label(axes, (left + right) / 2, top + 0.12, "damage", effect, va="bottom", color=ink)
+        seen = None if decomposition.blind else effect
+        _label(axes, (left + right) / 2, top + 0.12, "damage", seen, va="bottom", color=ink)
     if effect := decomposition.effect("compensation"):
         _arrow(axes, (right, top - end), (right, bottom + end))
         told = f"told about\n{_short(decomposition.discloses or '', 18)}" if decomposition.undisclosed else "compensation"
@@ -196,8 +205,9 @@ def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float]) -> 
     axes.annotate("", xy=end, xytext=start, arrowprops={"arrowstyle": "-|>", "color": _INK, "linewidth": 1.6})
 
 
-def _label(axes: Axes, x: float, y: float, words: str, effect: Effect, **style: Any) -> None:
-    value = "not measured" if effect.these.value is None else f"{points(effect.these.value)} points"
+def _label(axes: Axes, x: float, y: float, words: str, effect: Effect | None, **style: Any) -> None:
+    """An effect's name and value; None: it can't be seen."""
+    value = "not measured" if effect is None or effect.these.value is None else f"{points(effect.these.value)} points"
     _text(axes, x, y, f"{words}\n{value}", 11.5, weight="bold", linespacing=1.3, **style)
 
 

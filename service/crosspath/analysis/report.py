@@ -7,7 +7,7 @@ causes, control; then comparisons, spend, the whole configuration and the limits
 from collections.abc import Sequence
 
 from crosspath.analysis.configuration import configuration_section
-from crosspath.analysis.rankings import RankRow, rank
+from crosspath.analysis.rankings import Rankings, RankRow, rank
 from crosspath.analysis.stages import stage_of
 from crosspath.analysis.task_rows import failing_tasks
 from crosspath.analysis.wording import (
@@ -42,7 +42,7 @@ def summary_text(judgement: Judgement) -> str:
     """The evaluation in plain words for a terminal: what must not be missed, one paragraph per candidate, spend."""
     blocks = [f"WARNING: {warning}" for warning in judgement.warnings]
     for decomposition in judgement.decompositions:
-        blocks += [paragraph(decomposition), f"  {control_line(decomposition.control)}."]
+        blocks += [paragraph(decomposition), f"  {control_line(decomposition)}."]
     blocks += [f"WARNING: {comparison.warning}." for comparison in judgement.comparisons if comparison.warning]
     return "\n".join([*blocks, f"Spent: {spend_line(judgement.spend)}."]) + "\n"
 
@@ -148,18 +148,29 @@ def _with_interval(estimate: Estimate, signed: bool) -> str:
 def _effects(decomposition: Decomposition) -> str:
     if not decomposition.effects:
         return ""
-    unusable = decomposition.control.status == "broken"
-    heading = "Effects: NOT TO BE USED, the control is broken" if unusable else "Effects, in percentage points"
+    heading = _effects_heading(decomposition)
     head = ["effect", "estimand", "value", "95 % interval", "n", "missing", "unstable", "worst to best", "p", "method"]
     rows = [
-        [f"{effect_label(decomposition, effect.name)} ({effect.minuend} - {effect.subtrahend})", *_effect_row(estimate)]
+        [f"{effect_label(decomposition, effect.name)} ({effect.minuend} - {effect.subtrahend})", *_effect_row(estimate, seen)]
         for effect in decomposition.effects
+        for seen in (effect.name != "damage" or not decomposition.blind,)
         for estimate in (effect.population, effect.these)
     ]
     return f"{heading}\n\n" + table(head, rows)
 
 
-def _effect_row(estimate: Estimate) -> list[object]:
+def _effects_heading(decomposition: Decomposition) -> str:
+    if decomposition.control.status == "broken":
+        return "Effects: NOT TO BE USED, the control is broken"
+    if decomposition.blind:
+        return "Effects, in percentage points: DAMAGE CAN'T BE SEEN, no reply passes on the reference"
+    return "Effects, in percentage points"
+
+
+def _effect_row(estimate: Estimate, seen: bool) -> list[object]:
+    """``seen`` False: the number is no finding, and is not shown as one."""
+    if not seen:
+        return [estimate.estimand, "can't be seen", NONE, estimate.n, estimate.missing, estimate.unstable, NONE, NONE, NONE]
     return [
         estimate.estimand, points(estimate.value),
         span(estimate.low, estimate.high, signed=True), estimate.n, estimate.missing, estimate.unstable,
@@ -192,7 +203,7 @@ def _tiers(cells: Sequence[Cell]) -> str:
 
 def _control(decomposition: Decomposition) -> str:
     control = decomposition.control
-    lines = [f"Control: {control_line(control)}.\n"]
+    lines = [f"Control: {control_line(decomposition)}.\n"]
     if control.differing:
         lines.append(f"Differ every time: {', '.join(control.differing)}.\n")
     if control.unstable:
@@ -225,9 +236,23 @@ def _rankings(decompositions: Sequence[Decomposition]) -> str:
     )
     return (
         "## Order of the candidates, RR against NN\n\n"
-        f"{len(ranking.reversals)} of {ranking.comparable_pairs} comparable pairs change order, {ranking.unambiguous} of them "
-        f"by more than a single task on both sides{': ' + pairs if pairs else ''}. Kendall tau-a {tau_a}, tau-b {tau_b}.\n"
+        f"{_pairs(ranking)}{': ' + pairs if pairs else ''}. Kendall tau-a {tau_a}, tau-b {tau_b}.\n"
     )
+
+
+def _pairs(ranking: Rankings) -> str:
+    """How many pairs change order; those that tie in a cell have no order there that could change."""
+    every = ranking.models * (ranking.models - 1) // 2
+    ties = every - ranking.comparable_pairs
+    if not ranking.comparable_pairs:
+        return f"All {every} pairs of candidates are equal in RR or in NN, so that there is no order to compare"
+    changed = (
+        f"{len(ranking.reversals)} of {ranking.comparable_pairs} comparable pairs change order, {ranking.unambiguous} of them "
+        "by more than a single task on both sides"
+    )
+    if not ties:
+        return changed
+    return f"{ties} of {every} pairs of candidates are equal in RR or in NN and have no order there that could change; {changed}"
 
 
 def _spend(judgement: Judgement) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from crosspath.analysis.stages import stage_of
-from crosspath.analysis.wording import effect_label
+from crosspath.analysis.wording import control_word, effect_label
 from crosspath.types import Cell, Decomposition, Estimate, Judgement, PlannedCell, ReplayKey, Score
 
 Row = dict[str, object]
@@ -12,7 +12,12 @@ Row = dict[str, object]
 
 @dataclass(frozen=True)
 class Tables:
-    """``cells``: one row per cell; ``effects``: one per effect and estimand; ``failures``: one per replay that did not pass."""
+    """``cells``: one row per cell; ``effects``: one per effect and estimand; ``failures``: one per replay that did not pass.
+
+    Units: ``value``, ``low``, ``high``, ``worst`` and ``best`` are shares (0 to 1) in ``cells`` and differences of shares (-1 to
+    1) in ``effects``; times 100 they are the per cent and the points of texts and reports. ``effect`` is the key of an effect,
+    ``label`` what it is called in words. ``control`` is ``holds``, ``broken``, ``missing`` or ``blind``.
+    """
 
     cells: list[Row]
     effects: list[Row]
@@ -29,16 +34,17 @@ def decomposition_tables(judgement: Judgement, planned: Sequence[PlannedCell] = 
 
 
 def _cell(decomposition: Decomposition, cell: Cell) -> Row:
-    who: Row = {"candidate": decomposition.candidate, "cell": cell.name, "control": decomposition.control.status}
+    who: Row = {"candidate": decomposition.candidate, "cell": cell.name, "control": control_word(decomposition)}
     counted: Row = {
         field: getattr(cell, field) for field in ("contract", "transport", "planned", "scored", "passed", "faults", "unstable")
     }
-    return who | counted | {"silent_wrong": sum(cell.silent_causes.values())} | _estimate(cell.rate)
+    rate = {field: value for field, value in _estimate(cell.rate).items() if field != "p_value"}
+    return who | counted | {"silent_wrong": sum(cell.silent_causes.values())} | rate
 
 
 def _effects(decomposition: Decomposition) -> Iterable[Row]:
     for effect in decomposition.effects:
-        who: Row = {"candidate": decomposition.candidate, "effect": effect.name, "control": decomposition.control.status}
+        who: Row = {"candidate": decomposition.candidate, "effect": effect.name, "control": control_word(decomposition)}
         who["label"] = effect_label(decomposition, effect.name)
         who |= {"minuend": effect.minuend, "subtrahend": effect.subtrahend}
         yield from (who | _estimate(estimate) for estimate in (effect.population, effect.these))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from crosspath.analysis.coverage import coverage, losses, unobserved
 from crosspath.types import Cell, Control, Decomposition, Effect, Estimate, Spend
 
 NONE = "–"
@@ -31,6 +32,8 @@ def counts(cell: Cell) -> str:
     """``6 of 24``; with attempted, scored and lost apart where they differ."""
     if cell.scored == cell.planned:
         return f"{cell.passed} of {cell.planned}"
+    if not cell.scored:
+        return f"nothing observed of {cell.planned} ({losses(cell)})"
     lost = [
         f"{number} {word}"
         for number, word in ((cell.faults, _plural(cell.faults, "fault")), (cell.unstable, "unstable"))
@@ -61,7 +64,12 @@ def title(decomposition: Decomposition) -> str:
 
 def paragraph(decomposition: Decomposition) -> str:
     """One candidate in plain words."""
-    sentences = [*_cells(decomposition), *_not_applicable(decomposition)]
+    seen = coverage(decomposition)
+    sentences = [
+        *([f"{seen}."] if seen else []),
+        *([] if unobserved(decomposition) else _cells(decomposition)),
+        *_not_applicable(decomposition),
+    ]
     text = f"{title(decomposition)}: {' '.join(sentences)}"
     warning = control_warning(decomposition)
     return f"{warning} {text}" if warning else text
@@ -71,26 +79,32 @@ def _cells(decomposition: Decomposition) -> list[str]:
     cell, effect = decomposition.cell, decomposition.effect
     sentences: list[str] = []
     if reference := cell("RR"):
-        sentences.append(f"{counts(reference)} right when {where(reference)}{_ends(cell('RN'))}")
+        right = " right" if reference.scored else ""
+        sentences.append(f"{counts(reference)}{right} when {where(reference)}{_ends(cell('RN'))}")
     if same := cell("RN"):
         sentences.append(
             f"the same replies on {same.transport}: {counts(same)}." if reference else f"{counts(same)} when {where(same)}."
         )
     if damage := effect("damage"):
-        sentences.append(_damage(damage))
+        sentences.append(_unseen(damage) if decomposition.blind else _damage(damage))
     matched = cell("NN")
     if matched and (compensation := effect("compensation")):
         told = _told_of_another if decomposition.undisclosed else _compensation
         sentences.append(told(compensation, matched, decomposition))
     elif matched:
         sentences.append(f"{counts(matched)} when {where(matched)}.")
-    if gap := effect("matched_gap"):
+    if (gap := effect("matched_gap")) and not decomposition.blind:
         sentences.append(_gap(gap, decomposition))
-    return sentences or ["nothing was planned."]
+    return [sentence for sentence in sentences if sentence] or ["nothing was planned."]
 
 
 def _ends(more: Cell | None) -> str:
     return ";" if more else "."
+
+
+def _unseen(effect: Effect) -> str:
+    mended = f" It mended {effect.gained}." if effect.gained else ""
+    return f"No reply passes on the reference: there is nothing that the path could break, so damage can't be seen.{mended}"
 
 
 def _damage(effect: Effect) -> str:
@@ -114,9 +128,16 @@ def effect_label(decomposition: Decomposition, name: str) -> str:
 def _told_of_another(effect: Effect, matched: Cell, decomposition: Decomposition) -> str:
     """The model was told about a path that is not this one: whatever that changes, it is no compensation."""
     told = f"told about {decomposition.discloses}, which is not this path: {counts(matched)}"
+    if decomposition.blind:
+        return f"T{told[1:]}."
     if effect.these.value is None:
         return f"T{told[1:]}; what telling changed could not be measured."
-    return f"T{told[1:]} (effect of telling {_points_word(effect.these.value)})."
+    return f"T{told[1:]} (effect of telling {_points_word(effect.these.value)}{_size(effect, matched)})."
+
+
+def _size(effect: Effect, matched: Cell) -> str:
+    """The number of trials behind an effect, where it is not the whole plan."""
+    return "" if effect.these.n == matched.planned else f", n = {effect.these.n}"
 
 
 def _points_word(value: float) -> str:
@@ -124,13 +145,24 @@ def _points_word(value: float) -> str:
 
 
 def _compensation(effect: Effect, matched: Cell, decomposition: Decomposition) -> str:
-    value = points(effect.these.value)
+    value, size = points(effect.these.value), _size(effect, matched)
+    if decomposition.blind:
+        return f"Told about the path: {counts(matched)}."
     if effect.these.value is None:
         return f"Told about the path: {counts(matched)}; compensation could not be measured."
     if value == "0.0":
-        return "Telling the model changed nothing (compensation 0.0)."
-    turn = "won back" if effect.these.value > 0 else "lost a further"
-    return f"Told about the path, the model {turn} {value.lstrip('+-')} points (compensation {value}): {counts(matched)}."
+        return f"Telling the model changed nothing (compensation 0.0{size})."
+    turn = _turn(effect.these.value, decomposition.effect("damage"))
+    words = f"the model {turn} {value.lstrip('+-')} points (compensation {value}{size})"
+    return f"Told about the path, {words}: {counts(matched)}."
+
+
+def _turn(value: float, damage: Effect | None) -> str:
+    """Only what the path broke can be won back."""
+    broken = damage is not None and bool(damage.lost)
+    if value > 0:
+        return "won back" if broken else "gained"
+    return "lost a further" if broken else "lost"
 
 
 def _gap(effect: Effect, decomposition: Decomposition) -> str:
@@ -158,11 +190,30 @@ def control_warning(decomposition: Decomposition) -> str:
     return ""
 
 
-def control_line(control: Control) -> str:
+def control_line(decomposition: Decomposition) -> str:
     """The control in one line."""
-    if control.kind == "none" and control.status == "holds":
-        return f"no control is needed: {control.reason}"
-    return f"{control.kind} control {control.status}: {control.reason or f'{control.compared} compared'}"
+    control = decomposition.control
+    if control.kind == "none":
+        return f"no control is needed: {control.reason}" if control.status == "holds" else f"no control: {control.reason}"
+    name = f"{control.kind} control"
+    if control.status == "holds" and decomposition.blind:
+        return f"{name} proves nothing, because no reply passes on the reference ({control.reason})"
+    if control.status == "holds" and control.compared < control.trials:
+        return f"{name} holds on {control.compared} of {control.trials}: {_left_out(control)}"
+    return f"{name} {control.status}: {control.reason or f'{control.compared} compared'}"
+
+
+def _left_out(control: Control) -> str:
+    unstable = len(control.unstable)
+    lost = control.trials - control.compared - unstable
+    parts = ((unstable, "unstable"), (lost, "could not be observed on both sides"))
+    return ", ".join(f"{number} {words}" for number, words in parts if number)
+
+
+def control_word(decomposition: Decomposition) -> str:
+    """``holds``, ``broken`` or ``missing``; ``blind`` where it holds and proves nothing (see ``Decomposition.blind``)."""
+    status = decomposition.control.status
+    return "blind" if status == "holds" and decomposition.blind else status
 
 
 def spend_line(spend: Spend) -> str:

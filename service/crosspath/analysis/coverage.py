@@ -1,0 +1,45 @@
+"""How much of what was planned could be observed; little of it makes every number beside it a weak one."""
+
+from collections.abc import Sequence
+
+from crosspath.types import Cell, Decomposition
+
+
+def inconclusive(decomposition: Decomposition) -> bool:
+    """Whether fewer than half of the planned trials of any cell have a verdict: lost to faults, or unstable."""
+    return any(map(_thin, decomposition.cells))
+
+
+def unobserved(decomposition: Decomposition) -> bool:
+    """Whether cells were planned and not one trial of any has a verdict."""
+    return bool(decomposition.cells) and not any(cell.scored for cell in decomposition.cells)
+
+
+def coverage(decomposition: Decomposition) -> str:
+    """Which cells have a verdict for fewer than half of their trials, and why; empty where there is none such."""
+    groups: dict[tuple[int, int, str], list[str]] = {}
+    for cell in filter(_thin, decomposition.cells):
+        groups.setdefault((cell.scored, cell.planned, losses(cell)), []).append(cell.name)
+    everywhere = len(groups) == 1 and len(next(iter(groups.values()))) == len(decomposition.cells)
+    return "; ".join(
+        f"{f'only {scored}' if scored else 'none'} of {planned} trials could be observed"
+        f"{'' if everywhere else f' in {_enumerated(names)}'} ({why})"
+        for (scored, planned, why), names in groups.items()
+    )
+
+
+def losses(cell: Cell) -> str:
+    """What kept trials from a verdict: ``fault: connection``, or ``faults: budget 3, connection 20; 1 unstable``."""
+    faults = {cause.removeprefix("fault:"): count for cause, count in cell.causes.items() if cause.startswith("fault:")}
+    named = f"fault: {next(iter(faults))}" if len(faults) == 1 else ""
+    if len(faults) > 1:
+        named = "faults: " + ", ".join(f"{name} {count}" for name, count in faults.items())
+    return "; ".join(part for part in (named, f"{cell.unstable} unstable" if cell.unstable else "") if part)
+
+
+def _thin(cell: Cell) -> bool:
+    return 2 * cell.scored < cell.planned
+
+
+def _enumerated(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
