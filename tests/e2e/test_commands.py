@@ -127,6 +127,36 @@ def test_replay_goes_another_way_without_a_model(place: Path, command: Any) -> N
     assert {d["candidate"] for d in again["decompositions"]} == {"oracle via raw", "adaptive via raw"}
 
 
+def test_replay_refuses_an_unknown_path_by_its_option(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A path that is not known is a complaint about `--transport`, not about a candidate that nobody named."""
+    assert run(["replay", first(place), "-t", "nestd-shell", "--executor", "local", "--no-mlflow"]) == 2
+    err = capsys.readouterr().err
+    assert "--transport" in err
+    assert "nested-shell" in err
+    assert "candidates" not in err
+
+
+def test_replay_says_what_nobody_named(here: Path, place: Path, command: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """A replay of `latest` says what that is where it was derived itself, and of the reference path what can't be seen."""
+    command("run", str(place / "few.yaml"), "--executor", "local", "--no-mlflow", "--store", "own")
+    chain = "own-path-with-a-name-that-goes-on-and-on-and-on-x"
+    (here / "spec.yaml").write_text(
+        f"transports: {{{chain}: [double-quoted-shell, shell]}}\ncandidates: {{a: baseline/oracle}}\n"
+    )
+    found = command(
+        *("replay", "latest", "-t", chain, "--spec", "spec.yaml", "--executor", "local", "--no-mlflow", "--store", "own")
+    )
+    assert {d["candidate"] for d in found["decompositions"]} == {
+        f"oracle via {chain}",
+        "adaptive via own-path-with" + "..." + chain[-26:],
+    }
+    capsys.readouterr()
+    assert run(["replay", "latest", "-t", "raw", "--executor", "local", "--no-mlflow", "--store", "own"]) == 0
+    err = capsys.readouterr().err
+    assert f"latest is {found['evaluation']}: replay through {chain}, derived from few-" in err
+    assert "raw is the reference path" in err
+
+
 def test_validate_judges_anew_without_a_sandbox(place: Path, here: Path, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A validator of one's own judges stored states; neither sandbox nor model is there."""
     monkeypatch.setenv("PATH", str(here))
@@ -209,6 +239,38 @@ def test_transports_try(command: Any) -> None:
     )
     refused = command("transports", "try", "raw", "no json", "--contract", "json")
     assert refused["problem"] == "contract_error"
+
+
+def test_transports_of_a_spec_can_be_tried(here: Path, command: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--spec` finds a spec's chains, harnesses (beside the spec) and contracts; a spec is no file of paths."""
+    (here / "below").mkdir()
+    (here / "below" / "harness.py").write_text("print('from the harness')\n")
+    (here / "below" / "told.md").write_text(
+        "---\nname: told\nshape: json\ndiscloses: raw\nreference: json\n---\nReply as JSON.\n"
+    )
+    own = "{mine: {external: {argv: [python3, harness.py], bind: [harness.py]}}, chain: [shell]}"
+    spec = f"transports: {own}\ncontracts: [told.md]\ncandidates: {{a: baseline/oracle}}\n"
+    (here / "below" / "spec.yaml").write_text(spec)
+    (here / "below" / "paths.yaml").write_text("mine: {external: {argv: [python3, harness.py], bind: [harness.py]}}\n")
+    for option, file in (("--spec", "below/spec.yaml"), ("--paths", "below/paths.yaml")):
+        assert command("transports", "try", "mine", "x", option, file)["actions"][0]["stdout"] == "from the harness\n"
+        assert command("transports", "show", "mine", option, file)["external"]["argv"][1].endswith("below/harness.py")
+    tried = command("transports", "try", "chain", '{"command": "echo x > f"}', "--contract", "told", "--spec", "below/spec.yaml")
+    assert tried["final_state"][0]["content"] == "x\n"
+    assert run(["transports", "try", "mine", "x", "--paths", "below/spec.yaml"]) == 2
+    assert "--spec" in capsys.readouterr().err
+    assert run(["transports", "try", "mine", "x", "--paths", "below/paths.yaml", "--spec", "below/spec.yaml"]) == 2
+
+
+def test_try_shows_line_ends_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    """A file whose last line is ended has no further empty line; one whose last line is not ended says so."""
+    assert run(["transports", "try", "raw", "echo one > a; printf two > b; : > c; printf '3\\n\\n' > d"]) == 0
+    out = capsys.readouterr().out
+    state = out[out.index("final state:") :]
+    assert state == (
+        "final state:\n  a  (file, 4 bytes)\n      | one\n  b  (file, 3 bytes, no newline at the end)\n      | two\n"
+        "  c  (file, 0 bytes)\n  d  (file, 3 bytes)\n      | 3\n      | \n"
+    )
 
 
 def test_ui_says_what_it_would_start(command: Any) -> None:

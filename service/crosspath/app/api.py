@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from crosspath.scoring import load_suite
 from crosspath.spec import Spec, load_spec
 from crosspath.store.bundle import read_bundle, write_bundle
 from crosspath.store.ledger import Ledger
-from crosspath.types import Comparison, Facts, canonical_json
+from crosspath.types import Comparison, EvaluationHead, Facts, canonical_json
 
 EXECUTORS = ("local", "ray")
 SANDBOXES = ("bubblewrap", "none")
@@ -76,7 +76,8 @@ def replay(
     store: str | Path | None = None,
     executor: str | None = None,
     sandbox: str | None = None,
-    own_paths: dict[str, Any] | None = None,
+    own_paths: Mapping[str, Any] | None = None,
+    base: Path | None = None,
     track: bool = True,
     progress: Progress | None = None,
     notify: Callable[[str], None] = lambda _: None,
@@ -87,6 +88,7 @@ def replay(
         evaluation: an id in the ledger, ``latest``, or an MLflow run.
         transports: names of paths; presets, paths of the evaluation's spec, or of ``own_paths``.
         own_paths: further paths by name, as in a spec's ``transports``.
+        base: directory that relative names in ``own_paths`` start from; default the current one.
 
     Raises:
         ConfigError: no such evaluation, or no such path.
@@ -97,7 +99,10 @@ def replay(
     _require_store(directory, evaluation)
     with _ledger(directory, notify) as ledger:
         source = find_facts(ledger, evaluation)
-        resolved = _in_sandbox(replay_resolved(source, transports, own_paths or {}, Path.cwd()), sandbox)
+        _tell_source(source, evaluation, notify)
+        resolved = _in_sandbox(replay_resolved(source, transports, own_paths or {}, base or Path.cwd()), sandbox)
+        if source.lock.reference.transport in transports:
+            notify(f"{source.lock.reference.transport} is the reference path: it has no damage, RR and NR say all about it")
         tracker = _checked_tracker(directory) if track else None
         derivation = Derivation(source.head.id, f"replay through {', '.join(transports)}", source.trials)
         opened = open_evaluation(ledger, resolved, derivation)
@@ -123,6 +128,7 @@ def validate(
     _require_store(directory, evaluation)
     with _ledger(directory, notify) as ledger:
         source = find_facts(ledger, evaluation)
+        _tell_source(source, evaluation, notify)
         facts = validate_resolved(source, validator, ledger, Path.cwd())
         judge(facts, adapters.make_validator())  # before anything is written: a bad suite leaves no evaluation behind
         tracker = _checked_tracker(directory) if track else None
@@ -170,7 +176,7 @@ def log(evaluation: str, *, store: str | Path | None = None) -> Evaluation:
     _require_store(directory, evaluation)
     with _ledger(directory, lambda _: None) as ledger:
         facts = find_facts(ledger, evaluation)
-        concluded = _conclude(ledger, facts, _checked_tracker(directory))
+        concluded = _conclude(ledger, facts, _checked_tracker(directory, facts.head.mlflow_uri))
     if concluded.tracking_error:
         raise TrackerError(concluded.tracking_error)
     return concluded
@@ -259,19 +265,39 @@ def find_facts(ledger: Ledger, evaluation: str) -> Facts:
 
     Raises:
         ConfigError: there is no such evaluation.
-        TrackerError: it looks like a run id, and the server does not give it.
+        TrackerError: it looks like a run id, and no store that is known here gives it.
     """
+    head = find_head(ledger, evaluation)
+    if head is None and _looks_like_a_run(evaluation) and (stores := _tracking_stores(ledger)):
+        return _fetched(ledger, evaluation, stores)
+    return ledger.facts(head.id if head else evaluation)
+
+
+def find_head(ledger: Ledger, evaluation: str) -> EvaluationHead | None:
+    """The head of an evaluation of the ledger by its id, ``latest``, or the run that it was logged as."""
     heads = ledger.heads()
-    by_run = {head.mlflow_run: head.id for head in heads if head.mlflow_run}
-    if evaluation == "latest" and heads:
-        return ledger.facts(heads[-1].id)
-    if evaluation in by_run:
-        return ledger.facts(by_run[evaluation])
-    if _looks_like_a_run(evaluation) and evaluation not in {head.id for head in heads}:
+    if evaluation == "latest":
+        return heads[-1] if heads else None
+    return next((head for head in heads if evaluation in (head.id, head.mlflow_run)), None)
+
+
+def _tracking_stores(ledger: Ledger) -> tuple[str, ...]:
+    """Where a run may be: the usual store first, then those that evaluations of this ledger were logged to."""
+    usual = adapters.tracking_uri(ledger.directory)
+    others = [head.mlflow_uri for head in ledger.heads() if head.mlflow_uri]
+    return tuple(uri for uri in dict.fromkeys((usual, *others)) if not adapters.is_missing(uri))
+
+
+def _fetched(ledger: Ledger, run_id: str, stores: Sequence[str]) -> Facts:
+    failures: list[str] = []
+    for uri in stores:
         with tempfile.TemporaryDirectory(prefix="crosspath-") as temporary:
-            tracker = adapters.make_tracker(ledger.directory)
-            return read_bundle(tracker.fetch(evaluation, Path(temporary)))
-    return ledger.facts(evaluation)
+            try:
+                tracker = adapters.make_tracker(ledger.directory, adapters.stored_uri(uri, ledger.directory))
+                return read_bundle(tracker.fetch(run_id, Path(temporary)))
+            except (TrackerError, ConfigError) as error:
+                failures.append(str(error))
+    raise TrackerError("; ".join(failures))
 
 
 def _require_store(directory: Path, evaluation: str) -> None:
@@ -294,18 +320,27 @@ def _ledger(directory: Path, notify: Callable[[str], None]) -> Iterator[Ledger]:
         ledger.close()
 
 
-def _checked_tracker(directory: Path) -> Tracker:
+def _checked_tracker(directory: Path, stored: str | None = None) -> Tracker:
     """The tracker, after it answered once: nothing is spent for results that can't be logged.
+
+    ``stored``: where the evaluation was logged before; it stays there, unless the environment names another place.
 
     Raises:
         TrackerError: it does not answer.
     """
-    tracker = adapters.make_tracker(directory)
+    named = os.environ.get(adapters.TRACKING_VARIABLE)
+    tracker = adapters.make_tracker(directory, adapters.stored_uri(stored, directory) if stored and not named else None)
     try:
         tracker.check()
     except TrackerError as error:
         raise TrackerError(f"{error}; nothing was done (--no-mlflow keeps the result in the ledger only)") from error
     return tracker
+
+
+def _tell_source(source: Facts, asked: str, notify: Callable[[str], None]) -> None:
+    """``latest`` may be something that was itself derived: said, because nobody named it."""
+    if asked == "latest" and source.head.derived_from:
+        notify(f"latest is {source.head.id}: {source.head.derivation}, derived from {source.head.derived_from}")
 
 
 def _tell_resumption(opened: Opened, notify: Callable[[str], None]) -> None:
@@ -345,4 +380,5 @@ def _conclude(ledger: Ledger, facts: Facts, tracker: Tracker | None) -> Evaluati
     head = facts.head.model_copy(update={"mlflow_run": reference.run_id, "mlflow_uri": tracker.uri})
     logged = facts.model_copy(update={"head": head})
     ledger.update(logged)
-    return Evaluation(logged, judgement, run_id=reference.run_id, url=reference.url)
+    opens_with = adapters.ui_instruction(ledger.directory, tracker.uri)
+    return Evaluation(logged, judgement, run_id=reference.run_id, url=reference.url, opens_with=opens_with)

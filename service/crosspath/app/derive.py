@@ -1,5 +1,6 @@
 """New evaluations from old facts: other paths for the same replies, or another validator for the same final states."""
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,12 @@ from crosspath.errors import ConfigError
 from crosspath.pipeline.plan import Plan, make_plan
 from crosspath.spec import Spec, load_spec
 from crosspath.store.ledger import Ledger
+from crosspath.transports import find_path
 from crosspath.types import Candidate, Facts, PathSpec, canonical_json, digest
+
+LONGEST_NAME = 60
+"""Letters of a candidate's name, as specs allow them."""
+_HALF = 26
 
 
 def replay_resolved(source: Facts, transports: Sequence[str], own_paths: Mapping[str, Any], base: Path) -> Resolved:
@@ -24,10 +30,19 @@ def replay_resolved(source: Facts, transports: Sequence[str], own_paths: Mapping
     if not transports:
         raise ConfigError("name at least one path", field="--transport")
     known = _paths(source, own_paths, base)
+    for name in transports:
+        _require_path(name, known)
     for name in {*transports, source.lock.reference.transport} & known.keys():
         known[name] = identify(known[name], base)  # the harness as it is now, not as it was when the source ran
     plan = _plan(source, tuple(_through(source, transports)), known)
     return _resolved(source, plan)
+
+
+def _require_path(name: str, known: Mapping[str, PathSpec]) -> None:
+    try:
+        find_path(name, known)
+    except ConfigError as error:
+        raise ConfigError(error.problem, field="--transport") from None
 
 
 def _paths(source: Facts, own_paths: Mapping[str, Any], base: Path) -> dict[str, PathSpec]:
@@ -45,7 +60,18 @@ def _through(source: Facts, transports: Sequence[str]) -> list[Candidate]:
             identity = canonical_json(new.model_dump(mode="json", exclude={"name"}))
             name = candidate.name.removesuffix(f" via {candidate.transport}")  # a replay of a replay says only where it goes
             seen.setdefault(identity, new.model_copy(update={"name": f"{name} via {transport}"}))
-    return list(seen.values())
+    names = _short([candidate.name for candidate in seen.values()])
+    return [candidate.model_copy(update={"name": name}) for candidate, name in zip(seen.values(), names, strict=True)]
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    """Names as a spec allows them: what is too long loses its middle, and gets a number where that makes two alike."""
+    short: list[str] = []
+    for name in names:
+        allowed = re.sub(r"[^A-Za-z0-9_.\-/ ]", "-", name)
+        new = allowed if len(allowed) <= LONGEST_NAME else f"{allowed[:_HALF]}...{allowed[-_HALF:]}"
+        short.append(next(tried for tried in (new, *(f"{new} {n}" for n in range(2, len(names) + 2))) if tried not in short))
+    return short
 
 
 def _plan(source: Facts, candidates: Sequence[Candidate], known: Mapping[str, PathSpec]) -> Plan:

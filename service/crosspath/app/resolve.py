@@ -1,8 +1,8 @@
 """From a spec to a plan: reads the files that a spec names and joins them to one closed description."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ class Resolved:
     plan: Plan
     suites: Mapping[str, Text]
     answers: Mapping[str, Reply]
+    recordings: Mapping[str, Sequence[RecordedReply]] = field(default_factory=dict)
+    """Model name (``recorded/FILE...``) -> the lines of its file."""
 
     @property
     def limits(self) -> Limits:
@@ -66,17 +68,26 @@ def resolve(spec: Spec, base: Path) -> Resolved:
     Raises:
         ConfigError: something that the spec names is missing or wrong.
     """
-    candidates = spec.candidates_resolved()
-    plan = make_plan(
-        candidates,
+    plan = planned(spec, base)
+    suites = {name: _suite(name, base) for name in sorted({candidate.validator for candidate in plan.candidates})}
+    recordings = _recordings(plan.candidates, base)
+    return Resolved(spec, base, plan, suites, answers(plan, recordings), recordings)
+
+
+def planned(spec: Spec, base: Path) -> Plan:
+    """The plan alone: recordings and validators need not be there yet.
+
+    Raises:
+        ConfigError: a task file, a contract or a path is missing or wrong.
+    """
+    return make_plan(
+        spec.candidates_resolved(),
         spec.reference,
         _tasks(spec, base),
-        _contracts(spec, base, candidates),
+        contracts_named(spec.contracts, base),
         path_specs(spec.transports, base),
         spec.trials,
     )
-    suites = {name: _suite(name, base) for name in sorted({candidate.validator for candidate in candidates})}
-    return Resolved(spec, base, plan, suites, answers(plan, _recordings(candidates, base)))
 
 
 def _tasks(spec: Spec, base: Path) -> tuple[Task, ...]:
@@ -88,9 +99,14 @@ def _tasks(spec: Spec, base: Path) -> tuple[Task, ...]:
     return select(every, families=asked.families, tiers=asked.tiers, tags=asked.tags)
 
 
-def _contracts(spec: Spec, base: Path, candidates: Sequence[Candidate]) -> dict[str, Contract]:
+def contracts_named(files: Sequence[str], base: Path) -> dict[str, Contract]:
+    """All contracts that ship and those in ``files``, by name.
+
+    Raises:
+        ConfigError: a file can't be read, is no contract, or takes a name that exists.
+    """
     found = {name: catalogue.contract(name) for name in catalogue.contract_names()}
-    for file in spec.contracts:
+    for file in files:
         contract = parse_contract(catalogue.read_text(base / file), str(file))
         if contract.name in found:
             raise ConfigError(f"a contract named {contract.name!r} exists already", source=str(file), field="name")
@@ -127,12 +143,61 @@ def read_paths(file: Path) -> dict[str, Any]:
     """Own paths by name from a YAML file, as in a spec's ``transports``.
 
     Raises:
-        ConfigError: the file can't be read, or is not a mapping.
+        ConfigError: the file can't be read, is not a mapping, or is a whole spec.
     """
     found = load_yaml(catalogue.read_text(file), str(file))
     if not isinstance(found, dict):
         raise ConfigError("must map names to paths", source=str(file))
+    if found and found.keys() <= Spec.model_fields.keys():
+        raise ConfigError("is a whole spec, not paths by name; give it as --spec in place of --paths", source=str(file))
     return found
+
+
+@dataclass(frozen=True)
+class Own:
+    """What a user's file adds to the paths and contracts that ship."""
+
+    paths: Mapping[str, Any] = field(default_factory=dict)
+    base: Path = field(default_factory=Path.cwd)
+    """Directory that relative names in it start from."""
+    contracts: tuple[str, ...] = ()
+    spec: Spec = field(default_factory=Spec)
+    """Says in which sandbox to try them."""
+    source: str | None = None
+
+    def path_specs(self) -> dict[str, PathSpec]:
+        """All presets and own paths by name.
+
+        Raises:
+            ConfigError: one of them is wrong.
+        """
+        with errors_name(self.source) if self.source else nullcontext():
+            return path_specs(self.paths, self.base)
+
+    def contract(self, name: str) -> Contract:
+        """A contract that ships, one of the spec's, or a Markdown file.
+
+        Raises:
+            ConfigError: there is none.
+        """
+        known = contracts_named(self.contracts, self.base)
+        return known[name] if name in known else catalogue.contract(name)
+
+
+def read_own(paths: Path | None, spec: Path | None) -> Own:
+    """Own paths from a file of paths or from a whole spec.
+
+    Raises:
+        ConfigError: a file can't be read or is wrong, or both are given.
+    """
+    if paths and spec:
+        raise ConfigError("give --paths or --spec, not both")
+    if paths:
+        return Own(read_paths(paths), paths.resolve().parent, source=str(paths))
+    if spec is None:
+        return Own()
+    read, base = read_spec(spec)
+    return Own(read.transports, base, read.contracts, read, str(spec))
 
 
 def _suite(name: str, base: Path) -> Text:

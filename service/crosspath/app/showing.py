@@ -238,7 +238,7 @@ def action_lines(action: dict[str, Any]) -> Iterator[str]:
     yield "command:"
     for number, word in enumerate(action["argv"]):
         yield from _word_lines(number, "(the text of the last hop)" if word == text else _literal(word))
-    yield "our time limit ended it" if action["timed_out"] else f"exit {action['exit_code']}"
+    yield "TIME LIMIT: it was still running and was ended" if action["timed_out"] else f"exit {action['exit_code']}"
     for stream in ("stdout", "stderr"):
         if action[stream]:
             yield f"{stream}:"

@@ -6,12 +6,11 @@ from typing import Annotated
 import typer
 
 from crosspath.cli.exits import EXIT_FAIL
-from crosspath.cli.output import JsonFlag, print_json, print_table, say
+from crosspath.cli.output import JsonFlag, PathsOption, SpecOption, print_json, print_table, say
 
 FilesArgument = Annotated[
     list[Path] | None, typer.Option("--file", help="A task file of your own (YAML family or JSON lines); default: the catalogue.")
 ]
-PathsOption = Annotated[Path | None, typer.Option("--paths", help="YAML file with own paths by name, as in a spec.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -80,17 +79,20 @@ def list_transports(as_json: JsonFlag = False) -> None:
 
 
 def show_transport(
-    name: Annotated[str, typer.Argument(help="Name of a path.")], paths: PathsOption = None, as_json: JsonFlag = False
+    name: Annotated[str, typer.Argument(help="Name of a path.")],
+    spec: SpecOption = None,
+    paths: PathsOption = None,
+    as_json: JsonFlag = False,
 ) -> None:
     """The whole chain of one path."""
-    from crosspath.app.resolve import path_specs, read_paths
+    from crosspath.app.resolve import read_own
     from crosspath.transports import assemble, find_path
 
-    spec = find_path(name, path_specs(read_paths(paths) if paths else {}, Path.cwd()))
+    found = find_path(name, read_own(paths, spec).path_specs())
     if as_json:
-        print_json(spec.model_dump(mode="json") | {"digest": spec.digest})
+        print_json(found.model_dump(mode="json") | {"digest": found.digest})
     else:
-        say(assemble(spec, None, "none").describe().rstrip())
+        say(assemble(found, None, "none").describe().rstrip())
 
 
 def try_transport(
@@ -98,15 +100,15 @@ def try_transport(
     reply: Annotated[str, typer.Argument(help="The reply's text, as the model would send it.")],
     contract: Annotated[str, typer.Option("--contract", help="Contract that says which shape the reply has.")] = "raw",
     encoded: Annotated[bool, typer.Option("--encoded", help="Encode the text for the path first (the control).")] = False,
+    spec: SpecOption = None,
     paths: PathsOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Send one reply through a path in the sandbox: each hop of the text, then the final state."""
-    from crosspath.app.resolve import read_paths
+    from crosspath.app.resolve import read_own
     from crosspath.app.trying import try_path, try_text
 
-    own = read_paths(paths) if paths else None
-    document = try_path(name, reply, contract=contract, encoded=encoded, own_paths=own)
+    document = try_path(name, reply, contract=contract, encoded=encoded, own=read_own(paths, spec))
     if as_json:
         print_json(document)
     else:

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crosspath.cli.exits import EXIT_DONE, EXIT_INCONCLUSIVE, EXIT_INFRASTRUCTURE, EXIT_INVALID
-from crosspath.cli.output import JsonFlag, StoreOption, live_progress, print_json, print_table, remark, say
+from crosspath.cli.output import (
+    JsonFlag,
+    PathsOption,
+    SpecOption,
+    StoreOption,
+    live_progress,
+    print_json,
+    print_table,
+    remark,
+    say,
+)
 
 if TYPE_CHECKING:
     from crosspath.app.evaluation import Evaluation
@@ -64,7 +74,8 @@ def plan(
 def replay(
     evaluation: EvaluationId,
     transport: Annotated[list[str], typer.Option("--transport", "-t", help="A path; repeat for several.")],
-    paths: Annotated[Path | None, typer.Option("--paths", help="YAML file with own paths by name, as in a spec.")] = None,
+    spec: SpecOption = None,
+    paths: PathsOption = None,
     executor: ExecutorOption = None,
     sandbox: SandboxOption = None,
     store: StoreOption = None,
@@ -73,8 +84,9 @@ def replay(
 ) -> None:
     """Send stored replies through other paths. No model is asked anything."""
     from crosspath.app import api
-    from crosspath.app.resolve import read_paths
+    from crosspath.app.resolve import read_own
 
+    own = read_own(paths, spec)
     with live_progress(quiet=as_json) as progress:
         replayed = api.replay(
             evaluation,
@@ -82,7 +94,8 @@ def replay(
             store=store,
             executor=executor or "ray",
             sandbox=sandbox,
-            own_paths=read_paths(paths) if paths else None,
+            own_paths=own.paths,
+            base=own.base,
             track=not no_mlflow,
             progress=progress,
             notify=remark,
@@ -229,7 +242,8 @@ def _print_summary(evaluation: "Evaluation") -> None:
         say("            the same command goes on: it asks only for what is missing")
     if evaluation.url:
         say(f"in MLflow   {evaluation.url}")
-        say("            crosspath ui   opens it")
+        if evaluation.opens_with:
+            say(f"            {evaluation.opens_with}   opens it")
     say(f"whole report: crosspath report {evaluation.id}")
 
 

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,6 +19,8 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document 
 StoreOption = Annotated[
     str | None, typer.Option("--store", help="Directory of the ledger (default: $CROSSPATH_STORE or .crosspath).")
 ]
+PathsOption = Annotated[Path | None, typer.Option("--paths", help="YAML file with own paths by name (no more than that).")]
+SpecOption = Annotated[Path | None, typer.Option("--spec", help="A spec whose own paths and contracts count, too.")]
 WIDTH_OF_A_FILE = 200
 """Columns of a table where standard output is no terminal."""
 
