@@ -149,7 +149,7 @@ class TestFromAnswers(ModelContract):
 
     def test_a_missing_reply_is_not_recorded(self, name: str) -> None:
         """A request without a stored reply is a ModelError that no retry will mend."""
-        with pytest.raises(ModelError, match="no reply for t") as caught:
+        with pytest.raises(ModelError, match="no reply for task t, contract raw, trial 0") as caught:
             asyncio.run(_once(LitellmModel({"other": Reply()}), request(None, name)))
         assert (caught.value.type, caught.value.retryable) == ("not_recorded", False)
 

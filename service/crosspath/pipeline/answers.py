@@ -3,13 +3,17 @@
 They are handed to the model adapter as a table from request key to reply, so that they travel the same way as any provider's.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 
 from crosspath.errors import ConfigError
 from crosspath.pipeline.plan import Plan
 from crosspath.transports import assemble, express
 from crosspath.types import Contract, RecordedReply, Reply, Request, Task
 
+MAX_REASONS = 5
+"""Longest list of reasons in one sentence about lines that are not used; the rest is counted."""
 BASELINES = ("oracle", "naive", "adaptive")
 
 
@@ -89,9 +93,8 @@ class _Recording:
             )
         if wanted is not None and wanted not in names:
             raise ConfigError(f"holds no reply of model {wanted!r}; it has: {', '.join(names)}", source=file)
-        self._replies = {
-            (line.task, line.contract, line.trial): line.reply for line in lines if wanted is None or line.model == wanted
-        }
+        self.lines = tuple(line for line in lines if wanted is None or line.model == wanted)
+        self._replies = {(line.task, line.contract, line.trial): line.reply for line in self.lines}
 
     def reply_for(self, request: Request) -> Reply | None:
         return self._replies.get((request.trial.task, request.contract, request.trial.index))
@@ -100,3 +103,45 @@ class _Recording:
 def unanswered(requests: Iterable[Request], table: Mapping[str, Reply]) -> Iterator[Request]:
     """Requests to a baseline or recording that have no answer: they will be faults of type ``not_recorded``."""
     return (request for request in requests if provider(request.model) and request.key not in table)
+
+
+def unused_lines(plan: Plan, recordings: Mapping[str, Sequence[RecordedReply]]) -> tuple[str, ...]:
+    """One sentence for each recording with lines that answer no request of the plan, and why: mostly names with typing errors.
+
+    Lines of another model than the one that is named (``recorded/FILE#MODEL``) are not meant, and not counted.
+
+    Raises:
+        ConfigError: a recording of several models without saying which.
+    """
+    return tuple(
+        sentence
+        for model, lines in sorted(recordings.items())
+        if (sentence := _unused(plan, model, _Recording(model, lines).lines)) is not None
+    )
+
+
+def _unused(plan: Plan, model: str, lines: Sequence[RecordedReply]) -> str | None:
+    told = sorted({request.contract for request in plan.requests if request.model == model})
+    reasons = Counter(reason for line in lines if (reason := _why_unused(plan, told, line)) is not None)
+    if not reasons:
+        return None
+    shown = list(reasons)[:MAX_REASONS]
+    rest = f"; and {len(reasons) - len(shown)} more reasons" if len(reasons) > len(shown) else ""
+    file, _ = recorded_file(model)
+    number = reasons.total()
+    return f"{number} of {len(lines)} lines of {file} {'is' if number == 1 else 'are'} not used: {'; '.join(shown)}{rest}"
+
+
+def _why_unused(plan: Plan, told: Sequence[str], line: RecordedReply) -> str | None:
+    if line.task not in plan.tasks:
+        return f"task {line.task!r} is not in this evaluation{_near(line.task, plan.tasks)}"
+    if line.contract not in told:
+        return f"contract {line.contract!r} is told by no candidate of it{_near(line.contract, told)}"
+    if line.trial >= plan.trials:
+        return f"trial {line.trial} is not asked for (trials: {plan.trials}, counted from 0)"
+    return None
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, list(known), n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""

@@ -73,7 +73,7 @@ class LitellmModel:
         """The stored reply, carried by the custom provider; what litellm's objects can't hold comes from the mapping itself."""
         reply = self._answers.get(request.key)
         if reply is None:
-            raise ModelError(f"{request.model}: no reply for {request.trial.task}", type_="not_recorded")
+            raise ModelError(_no_answer(request), type_="not_recorded")
         token = ANSWER.set(reply)
         try:
             with boundary(ModelError, request.model):
@@ -240,3 +240,18 @@ def _key(request: Request) -> str | None:
 
 def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
+
+
+_LACKING = {
+    "naive": "the task has no `naive`",
+    "oracle": "the task has no `oracle`",
+    "adaptive": "the task has no `oracle`, or it can't be written for the path that the contract discloses",
+}
+
+
+def _no_answer(request: Request) -> str:
+    """Why a baseline or a recording has no reply, with everything that a recorded line is found by."""
+    provider, _, name = request.model.partition("/")
+    trial = f"task {request.trial.task}, contract {request.contract}, trial {request.trial.index}"
+    why = _LACKING.get(name) if provider == "baseline" else None
+    return f"{request.model}: no reply for {trial}{f': {why}' if why else ''}"
