@@ -11,7 +11,7 @@ from crosspath.pipeline.judge import FactIndex, judge, score_replays
 from crosspath.pipeline.warnings import warnings_of
 from crosspath.store.bundle import read_bundle, write_bundle
 from crosspath.testing.validator import FakeValidator
-from crosspath.types import Facts, Fault
+from crosspath.types import Facts, Fault, Reply
 
 
 @pytest.fixture
@@ -78,6 +78,9 @@ def test_no_score_without_facts(facts: Facts) -> None:
     [
         ("openai/my-model", ("my-model",), None),
         ("openai/gpt-4o", ("gpt-4o-2024-08-06",), None),
+        ("openai/gpt-4o-mini", ("gpt-4o-mini-2024-07-18",), None),
+        ("mistral/mistral-large-latest", ("mistral-large-2411",), None),
+        ("openai/plain", ("plain-served",), "answered as 'plain-served'"),
         ("anthropic/claude-x", ("claude-x-20250929",), None),
         ("ollama/llama3", ("llama3:latest",), None),
         ("openai/my-model", ("default-v2",), "answered as 'default-v2'"),
@@ -93,3 +96,49 @@ def test_another_model_than_asked_is_said(facts: Facts, asked: str, served: tupl
     found = [line for line in warnings_of(facts.model_copy(update={"lock": lock}), ()) if "endpoint" in line]
     assert [warned in line for line in found if warned] == ([True] if warned else [])
     assert bool(found) == (warned is not None)
+
+
+def _with_replies(facts: Facts, texts: list[str]) -> Facts:
+    trials = tuple(
+        trial.model_copy(update={"reply": Reply(text=texts[number % len(texts)]), "fault": None})
+        for number, trial in enumerate(facts.trials)
+    )
+    return facts.model_copy(update={"trials": trials})
+
+
+def test_fences_that_nobody_takes_out_are_said(facts: Facts) -> None:
+    """Replies that are a fenced block as a whole are counted per candidate, unless its harness takes the block."""
+    fenced = _with_replies(facts, ["\n```bash\ntrue\n```\n", "Here:\n```\ntrue\n```"])
+    found = [line for line in warnings_of(fenced, ()) if "fence" in line]
+    assert found[0] == (
+        "6 of 12 replies of oracle are wrapped in a code fence and its harness clean-up is none:"
+        " `harness: fenced-block` takes them out."
+    )
+    assert len(found) == 2
+    cleaned = tuple(one.model_copy(update={"harness": "fenced-block"}) for one in facts.lock.candidates)
+    lock = facts.lock.model_copy(update={"candidates": cleaned})
+    assert not [line for line in warnings_of(fenced.model_copy(update={"lock": lock}), ()) if "fence" in line]
+    plain = _with_replies(facts, ["true", "cat > a <<'EOF'\n```\nx\n```\nEOF", ""])
+    assert not [line for line in warnings_of(plain, ()) if "fence" in line]
+
+
+def test_lost_trials_are_said_with_what_went_wrong_and_where(facts: Facts) -> None:
+    """The first message of each type and its endpoint stand in the warning; a long message is cut, on one line."""
+    refused = Fault(boundary="model", type="connection", message="All connection\nattempts failed")
+    late = Fault(boundary="model", type="timeout", message="x" * 500)
+    trials = tuple(
+        trial.model_copy(
+            update={
+                "reply": None,
+                "fault": late if number else refused,
+                "request": trial.request.model_copy(update={"endpoint": "http://127.0.0.1:9/v1"}),
+            }
+        )
+        for number, trial in enumerate(facts.trials[:3])
+    )
+    [found] = [line for line in warnings_of(facts.model_copy(update={"trials": trials}), ()) if "no reply" in line]
+    assert found.startswith(
+        "3 trials have no reply (connection 1: All connection attempts failed, http://127.0.0.1:9/v1; timeout 2: xxx"
+    )
+    assert found.endswith("xxx..., http://127.0.0.1:9/v1): they are missing, not wrong.")
+    assert len(found) < 400

@@ -5,7 +5,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from crosspath.pipeline.disclosure import mismatch
-from crosspath.types import Decomposition, Facts
+from crosspath.transports import is_fenced
+from crosspath.types import Decomposition, Facts, Fault
+
+MESSAGE_CHARACTERS = 160
+"""Longest message of a fault that a warning repeats."""
 
 
 def warnings_of(facts: Facts, decompositions: Sequence[Decomposition]) -> tuple[str, ...]:
@@ -15,6 +19,7 @@ def warnings_of(facts: Facts, decompositions: Sequence[Decomposition]) -> tuple[
         *_floors(decompositions),
         *_disclosures(facts, decompositions),
         *_faults(facts),
+        *_fences(facts),
         *_served_models(facts),
         *_limits(facts),
         *_fidelity(facts),
@@ -51,12 +56,38 @@ def _disclosures(facts: Facts, decompositions: Sequence[Decomposition]) -> Itera
 
 
 def _faults(facts: Facts) -> Iterator[str]:
-    of_trials = Counter(trial.fault.type for trial in facts.trials if trial.fault)
-    of_replays = Counter(replay.fault.type for replay in facts.replays if replay.fault)
-    for what, counts in (("trials have no reply", of_trials), ("replays have no facts", of_replays)):
-        if counts:
-            kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(counts.items()))
-            yield f"{counts.total()} {what} ({kinds}): they are missing, not wrong."
+    of_trials = [(trial.fault, trial.request.endpoint) for trial in facts.trials if trial.fault]
+    of_replays = [(replay.fault, None) for replay in facts.replays if replay.fault]
+    for what, faults in (("trials have no reply", of_trials), ("replays have no facts", of_replays)):
+        if faults:
+            yield f"{len(faults)} {what} ({_fault_words(faults)}): they are missing, not wrong."
+
+
+def _fault_words(faults: Sequence[tuple[Fault, str | None]]) -> str:
+    """Each type with its number, its first message and the endpoint that it came from: enough to see what to mend."""
+    counted = Counter(fault.type for fault, _ in faults)
+    first = {fault.type: (fault, endpoint) for fault, endpoint in reversed(faults)}
+    return "; ".join(f"{kind} {number}: {_told(*first[kind])}" for kind, number in sorted(counted.items()))
+
+
+def _told(fault: Fault, endpoint: str | None) -> str:
+    message = " ".join(fault.message.split())
+    short = message if len(message) <= MESSAGE_CHARACTERS else message[: MESSAGE_CHARACTERS - 3] + "..."
+    return ", ".join(part for part in (short or "no message", endpoint) if part)
+
+
+def _fences(facts: Facts) -> Iterator[str]:
+    """Replies that are one fenced block, for a harness that takes them as they are: the fence is executed, too."""
+    for candidate in facts.lock.candidates:
+        if candidate.harness != "none":
+            continue
+        own = {cell.generation.digest for cell in facts.cells if cell.candidate == candidate.name}
+        texts = [trial.reply.text or "" for trial in facts.trials if trial.reply and trial.key.generation in own]
+        if wrapped := sum(map(is_fenced, texts)):
+            yield (
+                f"{wrapped} of {len(texts)} replies of {candidate.name} are wrapped in a code fence and its harness clean-up"
+                " is none: `harness: fenced-block` takes them out."
+            )
 
 
 def _served_models(facts: Facts) -> Iterator[str]:
@@ -72,8 +103,9 @@ _PINNED = re.compile(r"|[-@:](latest|\d{3,}|\d{4}(-\d{2}){1,2})")
 
 
 def _same_model(asked: str, served: str) -> bool:
-    """Equal, or a dated version of what was asked: ``gpt-4o`` is not ``gpt-4``."""
-    name, answered = asked.rpartition("/")[2], served.rpartition("/")[2]
+    """Equal, or a dated version of what was asked: ``gpt-4o`` is not ``gpt-4``. A ``-latest`` that was asked stands for any."""
+    name, answered = (each.rpartition("/")[2] for each in (asked, served))
+    name = name.removesuffix("-latest")
     return served == asked or (answered.startswith(name) and _PINNED.fullmatch(answered[len(name) :]) is not None)
 
 

@@ -1,6 +1,6 @@
 """Paths: how a reply becomes executed commands. Pure text work; nothing here interprets a reply."""
 
-from crosspath.transports.cleanup import clean
+from crosspath.transports.cleanup import clean, is_fenced
 from crosspath.transports.commands import reply_json
 from crosspath.transports.config import parse_path
 from crosspath.transports.express import express
@@ -17,6 +17,7 @@ __all__ = [
     "clean",
     "express",
     "find_path",
+    "is_fenced",
     "parse_path",
     "preset",
     "preset_names",

@@ -34,6 +34,13 @@ def clean(text: str, cleanup: Cleanup) -> str:
     return text
 
 
+def is_fenced(text: str) -> bool:
+    """Whether the text as a whole is one fenced block, apart from white space around it."""
+    lines = text.strip().split("\n")
+    blocks = _blocks(lines) or []
+    return len(blocks) == 1 and (blocks[0].first, blocks[0].end) == (1, len(lines) - 1)
+
+
 def _fenced_block(text: str) -> str:
     lines = text.split("\n")
     blocks = _blocks(lines)
