@@ -257,7 +257,7 @@ def test_unusable_database(tmp_path: Path) -> None:
 
 
 def test_password_stays_secret() -> None:
-    """An address with a password is named without it."""
+    """An address with a password is named, and stored with the evaluation, without it."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         uri = f"http://me:s3cret@127.0.0.1:{free.getsockname()[1]}"
@@ -265,3 +265,4 @@ def test_password_stays_secret() -> None:
         MlflowTracker(uri).check()
     assert "s3cret" not in str(caught.value)
     assert "me:***@127.0.0.1" in str(caught.value)
+    assert MlflowTracker(uri).uri == uri.replace("s3cret", "***")

@@ -12,7 +12,7 @@ import pytest
 
 from builders import evaluation
 from crosspath.adapters.mlflow_tracker import MlflowTracker
-from crosspath.adapters.mlflow_tracker.addresses import QUIET_ENVIRONMENT, embedded_uri, ui_command
+from crosspath.adapters.mlflow_tracker.addresses import embedded_uri, ui_server
 from crosspath.adapters.mlflow_tracker.vendor import MlflowClient
 from crosspath.errors import TrackerError
 from crosspath.ports import Tracker
@@ -82,10 +82,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = ui_command(embedded_uri(directory), port)
-    environment = os.environ | QUIET_ENVIRONMENT
+    starting = ui_server(embedded_uri(directory), port)
+    environment = os.environ | starting.environment
     with (directory / "log.txt").open("wb") as log:
-        process = subprocess.Popen(command, cwd=directory, env=environment, stdout=log, stderr=log, start_new_session=True)
+        process = subprocess.Popen(
+            starting.command, cwd=directory, env=environment, stdout=log, stderr=log, start_new_session=True
+        )
     try:
         _wait_for(port, process)
         yield f"http://127.0.0.1:{port}"

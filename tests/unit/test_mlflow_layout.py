@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import estimate, evaluation, task
-from crosspath.adapters.mlflow_tracker.addresses import artifacts_beside, embedded_uri, evaluation_url, ui_command
+from crosspath.adapters.mlflow_tracker.addresses import (
+    absolute,
+    artifacts_beside,
+    embedded_uri,
+    evaluation_url,
+    ui_server,
+    without_password,
+)
 from crosspath.adapters.mlflow_tracker.layout import layout
 from crosspath.adapters.mlflow_tracker.names import (
     MAX_METRICS,
@@ -223,13 +230,45 @@ def test_links(tmp_path: Path) -> None:
     assert evaluation_url(embedded_uri(tmp_path), "7") == "http://127.0.0.1:5000/#/experiments/7/evaluation-runs"
 
 
-def test_ui_command(tmp_path: Path) -> None:
+def test_ui_server(tmp_path: Path) -> None:
     """The UI is served on this machine only; a running server needs none."""
-    command = ui_command(embedded_uri(tmp_path), 5001)
-    assert command[1:4] == ["-m", "mlflow", "server"]
-    assert ("--host", "127.0.0.1") in pairwise(command)
+    server = ui_server(embedded_uri(tmp_path), 5001)
+    assert server.command[1:4] == ("-m", "mlflow", "server")
+    assert ("--host", "127.0.0.1") in pairwise(server.command)
     with pytest.raises(ValueError, match="open it in a browser"):
-        ui_command("https://mlflow.example")
+        ui_server("https://mlflow.example")
+
+
+@pytest.mark.parametrize(
+    ("uri", "shown"),
+    [
+        ("http://me:s3cret@host:1/x", "http://me:***@host:1/x"),
+        ("postgresql://me:s%403cret@host/db", "postgresql://me:***@host/db"),
+        ("postgresql://host/db?user=me&password=s3cret", "postgresql://host/db?user=me&password=***"),
+        ("mysql+pymysql://host/db?ssl_token=s3cret&charset=utf8", "mysql+pymysql://host/db?ssl_token=***&charset=utf8"),
+        ("http://me@host", "http://me@host"),
+        ("http://[no", "http://[no"),
+    ],
+)
+def test_password_is_not_shown(uri: str, shown: str) -> None:
+    """Wherever a password stands in an address, it is shown as three stars and the rest as it is."""
+    assert without_password(f"{uri} failed", uri) == f"{shown} failed"
+
+
+def test_no_password_for_others_to_see() -> None:
+    """A link has no login, and no command line a password: other users of the machine can read both."""
+    assert evaluation_url("http://me:s3cret@host:1", "7") == "http://host:1/#/experiments/7/evaluation-runs"
+    assert "s3cret" not in " ".join(ui_server("postgresql://me:s3cret@host/db").command)
+
+
+def test_address_from_any_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An embedded store that is named relative to a directory is meant from everywhere."""
+    monkeypatch.chdir(tmp_path)
+    assert absolute("sqlite:///mlflow.db") == f"sqlite:///{tmp_path}/mlflow.db"
+    assert [absolute(uri) for uri in (f"sqlite:///{tmp_path}/a.db", "http://host:1")] == [
+        f"sqlite:///{tmp_path}/a.db",
+        "http://host:1",
+    ]
 
 
 def test_artifacts_beside_the_database(tmp_path: Path) -> None:

@@ -1,16 +1,22 @@
 """Which adapter stands behind each port: the only module that names them. Vendors are imported when they are first needed."""
 
 import os
+import shlex
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from crosspath.errors import ConfigError
 from crosspath.ports import Executor, Model, Sandbox, Tracker, Validator
 from crosspath.spec import Spec
 from crosspath.types import Reply
 
+if TYPE_CHECKING:
+    from crosspath.adapters.mlflow_tracker.addresses import Server
+
 STORE_VARIABLE = "CROSSPATH_STORE"
+TRACKING_VARIABLE = "MLFLOW_TRACKING_URI"
 
 
 def store_directory(store: str | Path | None = None) -> Path:
@@ -66,23 +72,82 @@ def make_validator() -> Validator:
 
 def tracking_uri(store: Path) -> str:
     """``$MLFLOW_TRACKING_URI``, else a SQLite file in the store."""
-    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{(store / 'mlflow.db').resolve()}"
+    from crosspath.adapters.mlflow_tracker.addresses import absolute, embedded_uri
+
+    named = os.environ.get(TRACKING_VARIABLE)
+    return absolute(named) if named else embedded_uri(store)
+
+
+def stored_uri(stored: str, store: Path) -> str:
+    """An address as an evaluation keeps it, with the password that was left out there.
+
+    Raises:
+        ConfigError: it had a password, and ``$MLFLOW_TRACKING_URI`` does not give it.
+    """
+    from crosspath.adapters.mlflow_tracker.addresses import HIDDEN, without_password
+
+    known = tracking_uri(store)
+    if without_password(known, known) == stored:
+        return known
+    if HIDDEN in stored:
+        raise ConfigError(f"it was logged to {stored}: give that address with its password", field=TRACKING_VARIABLE)
+    return stored
 
 
 def make_tracker(store: Path, uri: str | None = None) -> Tracker:
     """MLflow, at the given address or the default one."""
     from crosspath.adapters.mlflow_tracker import MlflowTracker
+    from crosspath.adapters.mlflow_tracker.addresses import embedded_uri
 
     chosen = uri or tracking_uri(store)
-    embedded = chosen.startswith("sqlite:")
-    return MlflowTracker(chosen, artifact_root=(store / "mlflow-artifacts").resolve() if embedded else None)
+    own = chosen == embedded_uri(store)
+    return MlflowTracker(chosen, artifact_root=(store / "mlflow-artifacts").resolve() if own else None)
 
 
-def ui_command(store: Path, port: int) -> tuple[list[str], dict[str, str], str]:
-    """How to serve MLflow's UI: command (empty where a server runs already), environment, address."""
+def is_missing(uri: str) -> bool:
+    """Whether the address is a file's that does not exist: nothing was logged there, and asking would make it."""
+    from crosspath.adapters.mlflow_tracker.addresses import database_file
+
+    file = database_file(uri)
+    return file is not None and not file.exists()
+
+
+def ui_server(uri: str, port: int) -> "Server | None":
+    """How to serve MLflow's UI on a store; None where a server runs already."""
     from crosspath.adapters.mlflow_tracker import addresses
 
-    uri = tracking_uri(store)
-    if addresses.is_server(uri):
-        return [], {}, uri
-    return addresses.ui_command(uri, port), dict(addresses.QUIET_ENVIRONMENT), f"http://{addresses.UI_HOST}:{port}"
+    return None if addresses.is_server(uri) else addresses.ui_server(uri, port)
+
+
+def ui_url(uri: str, port: int) -> str:
+    """Where the UI of a store is, or will be; without a password."""
+    from crosspath.adapters.mlflow_tracker import addresses
+
+    return without_password(uri) if addresses.is_server(uri) else f"http://{addresses.UI_HOST}:{port}"
+
+
+def run_url(server: str, experiment_id: str, run_id: str) -> str:
+    """The page of one run on a server."""
+    from crosspath.adapters.mlflow_tracker.addresses import evaluation_url
+
+    return evaluation_url(server, experiment_id, run_id)
+
+
+def without_password(uri: str) -> str:
+    """A tracking address to be printed."""
+    from crosspath.adapters.mlflow_tracker import addresses
+
+    return addresses.without_password(uri, uri)
+
+
+def ui_instruction(store: Path, uri: str) -> str | None:
+    """The command that serves the store that ``uri`` names, to be given in this directory; None where a server runs already."""
+    from crosspath.adapters.mlflow_tracker.addresses import HIDDEN, embedded_uri, is_server
+
+    if is_server(uri):
+        return None
+    if uri != embedded_uri(store):
+        # A password is in the environment and nowhere else.
+        return "crosspath ui" if HIDDEN in uri else f"crosspath ui --tracking-uri {shlex.quote(uri)}"
+    usual = Path(".crosspath").resolve()
+    return "crosspath ui" if store.resolve() == usual else f"crosspath ui --store {shlex.quote(str(store.resolve()))}"

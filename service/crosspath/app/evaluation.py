@@ -29,6 +29,8 @@ class Evaluation:
     judgement: Judgement
     run_id: str | None = None
     url: str | None = None
+    opens_with: str | None = None
+    """The command that serves ``url``; None where a server runs already."""
     tracking_error: str | None = None
     """Why MLflow does not hold it; the ledger does."""
 

@@ -1,7 +1,5 @@
 """Commands about the installation: demo, doctor, ui."""
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -69,19 +67,26 @@ def doctor(
 
 
 def ui(
+    evaluation: Annotated[
+        str | None, typer.Argument(help="Open the store that holds this evaluation (an id, `latest`, or its run).")
+    ] = None,
     port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Port on 127.0.0.1.")] = 5000,
+    tracking_uri: Annotated[
+        str | None, typer.Option("--tracking-uri", help="Open this store (default: $MLFLOW_TRACKING_URI, else the embedded one).")
+    ] = None,
     store: StoreOption = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Open MLflow's UI on the embedded store, or say where the server is."""
-    from crosspath.app.adapters import store_directory, ui_command
+    """Serve MLflow's UI on the embedded store until Ctrl-C, or say where the server is."""
+    from crosspath.app.serving import require_free, serve, ui_plan
 
-    command, environment, url = ui_command(store_directory(store), port)
+    plan = ui_plan(evaluation, tracking_uri, store, port)
     if as_json:
-        print_json({"url": url, "command": command})
+        print_json({"url": plan.url, "store": plan.store, "command": plan.command, "environment": plan.shown_environment})
         return
-    say(f"MLflow: {url}")
-    if not command:
+    if not plan.command:
+        say(f"MLflow: {plan.url}")
         return
-    say("stop it with Ctrl-C")
-    raise typer.Exit(subprocess.call(command, env=os.environ | environment))
+    require_free(port)
+    remark(f"starting MLflow on {plan.store}")
+    serve(plan, ready=lambda url: say(f"MLflow: {url}\nserves {plan.store}; stop it with Ctrl-C"), complain=remark)

@@ -11,7 +11,13 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosspath.adapters.mlflow_tracker.addresses import artifacts_beside, database_file, evaluation_url, without_password
+from crosspath.adapters.mlflow_tracker.addresses import (
+    absolute,
+    artifacts_beside,
+    database_file,
+    evaluation_url,
+    without_password,
+)
 from crosspath.adapters.mlflow_tracker.layout import EVALUATION_TAG, layout
 from crosspath.adapters.mlflow_tracker.runs import BUNDLE, PARENT_TAG, RunLogger, Store
 from crosspath.adapters.mlflow_tracker.vendor import MlflowClient, TracingClient
@@ -40,6 +46,7 @@ class MlflowTracker:
 
         ``max_traces`` bounds the per-task rows of one evaluation; each takes about 20 ms to 60 ms.
         """
+        tracking_uri = absolute(tracking_uri)
         self._uri = tracking_uri
         self._name = without_password(tracking_uri, tracking_uri)
         self._max_traces = max_traces
@@ -47,8 +54,8 @@ class MlflowTracker:
 
     @property
     def uri(self) -> str:
-        """The store's or server's address."""
-        return self._uri
+        """The store's or server's address, with ``***`` for a password: it is stored and printed."""
+        return self._name
 
     def check(self) -> None:
         """Ask the store for a sign of life, before anything is spent on results that it could not keep.
