@@ -239,3 +239,12 @@ def test_hostile_output_is_searched_in_linear_time(piece: bytes) -> None:
     start = time.process_time()
     assert scored(TASK, replay(TASK, NOTHING, result(1, flood, flood))).cause == "tool_error"
     assert time.process_time() - start < 2
+
+
+def test_a_refusal_in_words_that_was_executed_is_judged_by_its_state() -> None:
+    """Executed as a harness would: right is right; wrong is blamed on the refusal, and is silent if the path told success."""
+    right = scored(TASK, replay(TASK, None, result(0), problem="refusal"))
+    assert (right.passed, right.cause) == (True, None)
+    swallowed = scored(TASK, replay(TASK, NOTHING, result(0), problem="refusal"))
+    assert (swallowed.passed, swallowed.cause, swallowed.silent_wrong) == (False, "refusal", True)
+    assert scored(TASK, replay(TASK, NOTHING, result(127), problem="refusal")).cause == "refusal"

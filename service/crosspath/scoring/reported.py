@@ -59,10 +59,11 @@ def reported_exit(execution: Execution) -> int | None:
 def reported_ok(replay: Replay, task: Task) -> bool:
     """Whether the path told its caller success: exit 0 (or the one that the task sets), in time, everything delivered.
 
-    A reply that was cut off by its token limit and executed all the same tells success: nothing told the caller otherwise.
+    A reply that was cut off by its token limit, or that declines in words, and was executed all the same tells what its commands
+    told: nothing told the caller otherwise.
     """
     execution = replay.execution
-    if execution is None or replay.delivery.problem not in (None, "truncated"):
+    if execution is None or replay.delivery.problem not in (None, "truncated", "refusal"):
         return False
     if any(timed_out(result) for result in execution.results):
         return False

@@ -22,7 +22,7 @@ from crosspath.transports.presets import preset
 from crosspath.transports.problems import conclude
 from crosspath.types import Action, Cleanup, Contract, Delivery, External, Hop, PathSpec, Reply, Shape, digest
 
-DELIVERY_VERSION = 1
+DELIVERY_VERSION = 2
 """Part of every path's digest: raised when the same reply would be delivered differently by the same layers."""
 
 _NAMES = ("name", "summary", "source", "survivable")
