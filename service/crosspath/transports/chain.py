@@ -7,6 +7,11 @@ from crosspath.errors import ConfigError
 from crosspath.transports.layers import Embedding, Layer, Terminal, UndeliverableError, as_argument, build_layer
 from crosspath.types import Command, Hop, LayerSpec
 
+MAX_LAYERS = 16
+"""Layers of one chain: escaping doubles backslashes, so that each of them can double the text."""
+MAX_TEXT_CHARACTERS = 16 * 2**20
+"""Longest text between two layers; far more than any program takes as an argument, little enough for any memory."""
+
 
 @dataclass(frozen=True)
 class Chain:
@@ -44,15 +49,21 @@ class Chain:
         """The command, and what each layer made of the text.
 
         Raises:
-            UndeliverableError: the terminal can't take it.
+            UndeliverableError: the terminal can't take it, or it grew too long on the way.
         """
         texts: list[tuple[str, str]] = []
         for layer in self.embeddings:
-            text = layer.embed(text)
+            text = _bounded(layer.embed(text), layer.name)
             texts.append((layer.name, text))
         command = self.terminal.command(text)
         texts.append((self.terminal.name, text))
         return command, tuple(hop(name, made) for name, made in texts)
+
+
+def _bounded(text: str, layer: str) -> str:
+    if len(text) > MAX_TEXT_CHARACTERS:
+        raise UndeliverableError(f"{layer} makes a text of {len(text)} characters; at most {MAX_TEXT_CHARACTERS} are carried on")
+    return text
 
 
 def hop(layer: str, text: str) -> Hop:
@@ -64,8 +75,11 @@ def build_chain(specs: Sequence[LayerSpec], source: str) -> Chain:
     """The chain of the named layers.
 
     Raises:
-        ConfigError: unknown layer or option, no terminal at the end, or one before it.
+        ConfigError: unknown layer or option, too many layers, no terminal at the end, or one before it.
     """
+    if len(specs) > MAX_LAYERS:
+        problem = f"{len(specs)} layers; a chain has at most {MAX_LAYERS}, because each may double the text"
+        raise ConfigError(problem, source=source, field="layers")
     layers = [build_layer(spec, source) for spec in specs]
     if not layers or not isinstance(layers[-1], Terminal):
         raise ConfigError("the last layer must execute the text: shell or script-file", source=source, field="layers")
