@@ -248,3 +248,13 @@ def test_a_refusal_in_words_that_was_executed_is_judged_by_its_state() -> None:
     swallowed = scored(TASK, replay(TASK, NOTHING, result(0), problem="refusal"))
     assert (swallowed.passed, swallowed.cause, swallowed.silent_wrong) == (False, "refusal", True)
     assert scored(TASK, replay(TASK, NOTHING, result(127), problem="refusal")).cause == "refusal"
+
+
+def test_extra_files_do_not_hide_that_the_right_one_is_missing() -> None:
+    """The cause names the surplus, the reason both, however many and long the names are."""
+    of = task(wanted(b"out.txt", b"x"))
+    surplus = FinalState(entries=tuple(file(b"%d" % number + b"y" * 250) for number in range(9)))
+    got = scored(of, replay(of, surplus))
+    assert got.cause == "extra_files"
+    assert got.reason.startswith("missing: out.txt; unexpected: 0yyy")
+    assert got.reason.endswith("and 5 more")

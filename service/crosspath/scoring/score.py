@@ -18,6 +18,7 @@ from crosspath.types import Cause, CheckResult, Limit, Replay, Score, Task
 
 EXIT_SUBJECT = b"exit"
 _NAMES_SHOWN = 4
+_NAME_CHARACTERS = 60
 _REASON_CHARACTERS = 300
 
 
@@ -107,14 +108,19 @@ def _exit_words(exits: tuple[int | None, ...], replay: Replay) -> str:
 
 
 def _state_words(failed: Iterable[CheckResult]) -> str:
-    """``2 files differ: a.txt, b.txt; unexpected: c``."""
-    groups: dict[str, list[str]] = {}
+    """``missing: a.txt; unexpected: c``: what is missing comes first, so that no long list of other names can hide it."""
+    groups: dict[str, list[str]] = {"missing": []}
     for check in failed:
         names = groups.setdefault(_group(check), [])
-        name = escape(check.subject)
+        name = _short(escape(check.subject))
         if name not in names:
             names.append(name)
-    return "; ".join(_group_words(group, names) for group, names in groups.items())
+    return "; ".join(_group_words(group, names) for group, names in groups.items() if names)
+
+
+def _short(name: str) -> str:
+    """A name of bearable length; both ends stay, because both tell names apart."""
+    return name if len(name) <= _NAME_CHARACTERS else f"{name[: _NAME_CHARACTERS // 2]}...{name[-_NAME_CHARACTERS // 2 + 3 :]}"
 
 
 def _group(check: CheckResult) -> str:
