@@ -1,11 +1,12 @@
 """Plans and their costs, before a cent is spent."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from crosspath.app.api import missing_keys, resolved_spec
-from crosspath.app.costs import cost_sentence, expected_usd, plan_costs
+from crosspath.app.api import beforehand, missing_keys, resolved_spec
+from crosspath.app.costs import cost_sentence, expected_usd, money, plan_costs
 from crosspath.app.planning import plan_document, plan_text
 
 PAID = """\
@@ -66,8 +67,44 @@ def test_run_says_what_it_will_cost(tmp_path: Path) -> None:
     """Before a paid run there is one sentence with requests, expected and worst cost and the limit; before a free one none."""
     sentence = cost_sentence(resolved_spec(written(tmp_path, PAID + "limits: {max_cost_usd: 2}\n")))
     assert sentence.startswith("up to 24 requests: about 0.")
-    assert sentence.endswith("USD at worst, stopping at 2 USD")
+    assert sentence.endswith("USD at worst, stopping at 2.00 USD")
     assert cost_sentence(resolved_spec({"candidates": {"a": "baseline/oracle"}})) == ""
+
+
+@pytest.mark.parametrize(
+    ("usd", "text"), [(0, "0.00"), (1e-05, "0.000010"), (0.0123, "0.012"), (0.5, "0.50"), (2, "2.00"), (1234.567, "1234.57")]
+)
+def test_money_is_written_plainly(usd: float, text: str) -> None:
+    """Amounts have no exponent, however small: cents, or two digits that count."""
+    assert money(usd) == text
+
+
+def test_plan_counts_only_answers_that_are_there(tmp_path: Path) -> None:
+    """Of eight recorded requests one has an answer; a line that no request takes, and a contract about another path, are said."""
+    lines = [
+        {"model": "m", "task": "exact-file/word", "contract": "raw", "reply": "true"},
+        {"model": "m", "task": "exact-file/wrod", "contract": "raw", "reply": "true"},
+    ]
+    (tmp_path / "r.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    text = (
+        "tasks: {families: [exact-file]}\n"
+        "candidates: {m: {model: recorded/r.jsonl, contract: nested-shell, transport: script-file}}\n"
+    )
+    plan = plan_document(written(tmp_path, text))
+    assert (plan["local_requests"], plan["local_requests_without_answer"]) == (1, 7)
+    assert "and 1 answered by baselines or recordings" in plan_text(plan)
+    warnings = "\n".join(plan["warnings"])
+    assert "exact-file/wrod" in warnings
+    assert "nested-shell" in warnings
+    assert list(beforehand(resolved_spec(tmp_path / "spec.yaml"))) == plan["warnings"][:2]
+
+
+def test_duration_counts_the_start(tmp_path: Path) -> None:
+    """Even one replay takes the start of the workers and of what judges and logs; local workers start sooner."""
+    text = "tasks: {families: [exact-file], tiers: [0]}\ncandidates: {a: baseline/oracle}\n"
+    on_ray = plan_document(written(tmp_path, text))["rough_duration_s"]
+    local = plan_document(written(tmp_path, text + "executor: local\n"))["rough_duration_s"]
+    assert 10 < local < on_ray < 30
 
 
 def test_gpu_hours_have_a_price(tmp_path: Path) -> None:

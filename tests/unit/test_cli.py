@@ -12,7 +12,7 @@ import pytest
 from builders import evaluation
 from crosspath.app.evaluation import Evaluation
 from crosspath.cli.entry import run
-from crosspath.cli.evaluation_commands import exit_code
+from crosspath.cli.evaluation_commands import document_of, exit_code, finish
 from crosspath.cli.output import OutputClosed, print_table, progress_counts, remark, say
 from crosspath.pipeline.evaluate import Progress
 from crosspath.types import Facts, Fault, Judgement
@@ -186,13 +186,27 @@ def test_exit_code_of_faults(fault: Fault, code: int) -> None:
     assert exit_code(made) == code
 
 
-def test_exit_code_without_any_verdict() -> None:
-    """A cell in which nothing could be scored is not enough evidence: 3."""
-    stored = facts()
-    empty = judgement().decompositions[0]
-    cells = tuple(cell.model_copy(update={"scored": 0, "passed": 0}) for cell in empty.cells)
-    judged = judgement().model_copy(update={"decompositions": (empty.model_copy(update={"cells": cells}),)})
-    assert exit_code(Evaluation(stored, judged)) == 3
+@pytest.mark.parametrize(("scored", "code"), [(0, 3), (4, 3), (5, 0), (10, 0)])
+def test_exit_code_with_few_verdicts(scored: int, code: int) -> None:
+    """A cell in which fewer than half of the trials could be scored is not enough evidence: 3."""
+    assert exit_code(Evaluation(facts(), judged(planned=10, scored=scored, passed=0))) == code
+
+
+def judged(**counts: int) -> Judgement:
+    """One decomposition whose cells all have these counts."""
+    first = judgement().decompositions[0]
+    cells = tuple(cell.model_copy(update=counts) for cell in first.cells)
+    return judgement().model_copy(update={"decompositions": (first.model_copy(update={"cells": cells}),)})
+
+
+def test_blind_candidates_have_no_effects(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where nothing passes on the reference path, the table has no damage and no control that holds; JSON says it, too."""
+    blind = Evaluation(facts(), judged(planned=3, scored=3, passed=0))
+    finish(blind, as_json=False)
+    row = next(line for line in capsys.readouterr().out.splitlines() if line.split()[:2] == ["oracle", "0/3"])
+    assert row.split()[-4:] == ["-", "-", "-", "blind"]
+    assert [d["blind"] for d in document_of(blind)["decompositions"]] == [True]
+    assert not any(d["blind"] for d in document_of(Evaluation(facts(), judgement()))["decompositions"])
 
 
 def test_exit_code_of_a_broken_control() -> None:

@@ -16,8 +16,10 @@ from crosspath.app.evaluation import Evaluation
 from crosspath.app.resolve import Resolved, errors_name, read_spec, resolve
 from crosspath.app.session import Derivation, Opened, gather, open_evaluation
 from crosspath.errors import ConfigError, TrackerError
+from crosspath.pipeline.answers import unused_lines
 from crosspath.pipeline.evaluate import Progress
 from crosspath.pipeline.judge import judge
+from crosspath.pipeline.plan import undisclosed
 from crosspath.ports import Tracker
 from crosspath.scoring import load_suite
 from crosspath.spec import Spec, load_spec
@@ -59,13 +61,14 @@ def evaluate(
     check_ready(resolved, executor)
     if _executor_kind(resolved, executor) == "ray":
         require_listener(resolved.spec.executor.address)
-    if sentence := cost_sentence(resolved):
+    for sentence in beforehand(resolved):
         notify(sentence)
     with _ledger(directory, notify) as ledger:
         tracker = _checked_tracker(directory) if track else None
         opened = open_evaluation(ledger, resolved)
         _tell_resumption(opened, notify)
-        facts = _gathered(ledger, resolved, opened, executor, progress=progress)
+        facts = _gathered(ledger, resolved, opened, executor, progress)
+        _tell_judging(progress, tracker)
         return _conclude(ledger, facts, tracker)
 
 
@@ -106,7 +109,8 @@ def replay(
         tracker = _checked_tracker(directory) if track else None
         derivation = Derivation(source.head.id, f"replay through {', '.join(transports)}", source.trials)
         opened = open_evaluation(ledger, resolved, derivation)
-        facts = _gathered(ledger, resolved, opened, executor, generate=False, progress=progress)
+        facts = _gathered(ledger, resolved, opened, executor, progress, generate=False)
+        _tell_judging(progress, tracker)
         return _conclude(ledger, facts, tracker)
 
 
@@ -245,6 +249,14 @@ def missing_keys(resolved: Resolved) -> tuple[str, ...]:
     return tuple(sorted(name for name in named if not os.environ.get(name)))
 
 
+def beforehand(resolved: Resolved) -> Iterator[str]:
+    """What a user should know before anything is asked: the cost, who is told about another path, recorded lines without use."""
+    if sentence := cost_sentence(resolved):
+        yield sentence
+    yield from undisclosed(resolved.plan)
+    yield from unused_lines(resolved.plan, resolved.recordings)
+
+
 def check_prices(resolved: Resolved) -> None:
     """Refuse a cost limit that can't be kept.
 
@@ -357,12 +369,20 @@ def _gathered(
     resolved: Resolved,
     opened: Opened,
     executor: str | None,
+    progress: Progress | None,
     *,
     generate: bool = True,
-    progress: Progress | None = None,
 ) -> Facts:
     made = adapters.make_executor(_executor_kind(resolved, executor), resolved.spec, resolved.answers)
+    if progress:
+        doing = "asking and replaying" if generate else "replaying"
+        progress.began(f"{doing}: {len(resolved.plan.requests)} trials, {resolved.plan.replay_count} replays ...")
     return gather(ledger, resolved, opened, made, generate=generate, progress=progress)
+
+
+def _tell_judging(progress: Progress | None, tracker: Tracker | None) -> None:
+    if progress:
+        progress.began("judging, and logging to MLflow ..." if tracker else "judging ...")
 
 
 def _conclude(ledger: Ledger, facts: Facts, tracker: Tracker | None) -> Evaluation:

@@ -1,5 +1,6 @@
 """What an evaluation will take, before a cent is spent."""
 
+import math
 from dataclasses import dataclass
 
 from crosspath.app.resolve import Resolved
@@ -8,8 +9,12 @@ from crosspath.pipeline.budget import ASSUMED_OUTPUT_TOKENS, Amount, worst_case
 from crosspath.pipeline.plan import Plan
 from crosspath.types import Request
 
-REPLAYS_PER_CORE_S = 60.0
-"""Rough rate of sandboxed replays on one core, for the estimate of the duration only; see benchmarks/."""
+REPLAYS_PER_CORE_S = 40.0
+"""Rate of sandboxed replays on one core of a small machine, for the estimate of the duration only; see benchmarks/."""
+START_S = {"ray": 8.0, "local": 2.0}
+"""Time until workers run, as measured on two cores; the slow part is importing."""
+CONCLUSION_S = 10.0
+"""Time to start Great Expectations and MLflow, and to write to the embedded store."""
 TYPICAL_LATENCY_S = 3.0
 """Rough time of one request."""
 TYPICAL_BYTES_PER_TOKEN = 4
@@ -23,7 +28,7 @@ class PlanCosts:
 
     requests: int
     local_requests: int
-    """Answered by a baseline or a recording: they reach no endpoint and cost nothing."""
+    """Answered by a baseline or a recording: they reach no endpoint and cost nothing. Those without an answer don't count."""
     unanswered: int
     """Local requests without an answer: they will be missing."""
     replays: int
@@ -38,18 +43,24 @@ def plan_costs(resolved: Resolved, *, cores: int) -> PlanCosts:
     requests = resolved.plan.requests
     paid = [request for request in requests if provider(request.model) is None]
     worst = sum((worst_case_at_known_price(request) for request in paid), Amount())
-    concurrency = resolved.spec.executor.model_concurrency
-    replays = resolved.plan.replay_count
+    lacking = sum(1 for _ in unanswered(requests, resolved.answers))
     return PlanCosts(
         requests=len(paid),
-        local_requests=len(requests) - len(paid),
-        unanswered=sum(1 for _ in unanswered(requests, resolved.answers)),
-        replays=replays,
+        local_requests=len(requests) - len(paid) - lacking,
+        unanswered=lacking,
+        replays=resolved.plan.replay_count,
         expected_usd=sum(expected_usd(request) for request in paid),
         worst=worst,
         unpriced=unpriced(resolved.plan),
-        duration_s=len(paid) * TYPICAL_LATENCY_S / concurrency + replays / (REPLAYS_PER_CORE_S * cores),
+        duration_s=_duration_s(resolved, len(paid), cores),
     )
+
+
+def _duration_s(resolved: Resolved, paid: int, cores: int) -> float:
+    executor = resolved.spec.executor
+    asking = paid * TYPICAL_LATENCY_S / executor.model_concurrency
+    replaying = resolved.plan.replay_count / (REPLAYS_PER_CORE_S * cores)
+    return START_S.get(executor.kind or "ray", 0.0) + asking + replaying + CONCLUSION_S
 
 
 def cost_sentence(resolved: Resolved) -> str:
@@ -60,8 +71,17 @@ def cost_sentence(resolved: Resolved) -> str:
     if costs.unpriced:
         return f"up to {costs.requests} requests; what they cost is not known (no price for {', '.join(costs.unpriced)})"
     limit = resolved.limits.max_cost_usd
-    bound = "" if limit is None else f", stopping at {limit:g} USD"
-    return f"up to {costs.requests} requests: about {costs.expected_usd:.4f} USD, {costs.worst.cost_usd:.4f} USD at worst{bound}"
+    bound = "" if limit is None else f", stopping at {money(limit)} USD"
+    about, worst = money(costs.expected_usd), money(costs.worst.cost_usd)
+    return f"up to {costs.requests} requests: about {about} USD, {worst} USD at worst{bound}"
+
+
+def money(usd: float) -> str:
+    """US dollars without an exponent: cents where there are some, else two digits that count (0.000012)."""
+    if usd == 0 or usd >= 1:
+        return f"{usd:.2f}"
+    places = max(2, 1 - math.floor(math.log10(usd)))
+    return f"{usd:.{places}f}"
 
 
 def with_known_price(request: Request) -> Request:

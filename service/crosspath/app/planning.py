@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from crosspath.app.api import check_prices, check_suites, missing_keys, resolved_spec
-from crosspath.app.costs import TYPICAL_REPLY_TOKENS, PlanCosts, plan_costs
+from crosspath.app.costs import TYPICAL_REPLY_TOKENS, PlanCosts, money, plan_costs
 from crosspath.app.resolve import Resolved
-from crosspath.pipeline.answers import provider
+from crosspath.pipeline.answers import provider, unused_lines
 from crosspath.pipeline.budget import ASSUMED_OUTPUT_TOKENS
+from crosspath.pipeline.plan import undisclosed
 
 
 def plan_document(spec: Path) -> dict[str, Any]:
@@ -62,7 +63,7 @@ def _warnings(resolved: Resolved, costs: PlanCosts) -> list[str]:
         )
     if limits.max_cost_usd is not None and costs.worst.cost_usd > limits.max_cost_usd:
         found.append(
-            f"at worst it would cost {costs.worst.cost_usd:.2f} USD, above max_cost_usd {limits.max_cost_usd}: it may stop early"
+            f"at worst it would cost {money(costs.worst.cost_usd)} USD, above max_cost_usd {money(limits.max_cost_usd)}: it may stop early"
         )
     if limits.max_tokens is not None and costs.worst.tokens > limits.max_tokens:
         found.append(
@@ -72,6 +73,7 @@ def _warnings(resolved: Resolved, costs: PlanCosts) -> list[str]:
     if any(request.params.get("max_tokens") is None for request in paid):
         found.append(f"some requests set no max_tokens; {ASSUMED_OUTPUT_TOKENS} are assumed at worst")
     found += [f"the environment variable {name} is not set: `run` will refuse to start" for name in missing_keys(resolved)]
+    found += [*undisclosed(resolved.plan), *unused_lines(resolved.plan, resolved.recordings)]
     if costs.unanswered:
         found.append(f"{costs.unanswered} baseline or recorded requests have no answer: they will be missing, not wrong")
     return found
@@ -108,4 +110,4 @@ def _cost(document: dict[str, Any]) -> str:
     if not document["requests"]:
         return "nothing"
     about, worst = document["expected_cost_usd"], document["worst_cost_usd"]
-    return f"about {about:.4f} USD ({TYPICAL_REPLY_TOKENS} tokens a reply), {worst:.4f} USD at worst"
+    return f"about {money(about)} USD ({TYPICAL_REPLY_TOKENS} tokens a reply), {money(worst)} USD at worst"

@@ -8,7 +8,6 @@ from crosspath.app.showing import action_lines
 from crosspath.app.state_diff import readable
 from crosspath.errors import SandboxError
 from crosspath.escaping import escape, unescape
-from crosspath.spec import Spec
 from crosspath.transports import assemble, find_path
 from crosspath.types import Delivery, Execution, Fault, ReplayJob, ReplayKey, Reply, Task, TrialKey
 

@@ -185,7 +185,7 @@ def document_of(evaluation: "Evaluation") -> dict[str, Any]:
         "derivation": facts.head.derivation,
         "lock_digest": facts.lock.digest,
         "warnings": list(judgement.warnings),
-        "decompositions": [d.model_dump(mode="json") for d in judgement.decompositions],
+        "decompositions": [d.model_dump(mode="json") | {"blind": d.blind} for d in judgement.decompositions],
         "comparisons": [c.model_dump(mode="json") for c in judgement.comparisons],
         "spend": judgement.spend.model_dump(mode="json"),
         "failures": decomposition_tables(judgement, facts.cells).failures,
@@ -207,11 +207,13 @@ def finish(evaluation: "Evaluation", as_json: bool) -> None:
 
 
 def exit_code(evaluation: "Evaluation") -> int:
-    """0 done; 3 a limit was reached or a cell has no verdict at all; 4 a broken control; 5 something outside failed.
+    """0 done; 3 a limit was reached or too few trials have a verdict; 4 a broken control; 5 something outside failed.
 
     Replies that a recording or baseline does not hold are known before the start, and no repetition would bring them: they
-    are missing data with a warning, not a failure, as long as every cell has some verdict.
+    are missing data with a warning, not a failure, as long as every cell has a verdict on half of its trials.
     """
+    from crosspath.analysis import inconclusive
+
     facts, decompositions = evaluation.facts, evaluation.judgement.decompositions
     faults = [record.fault for record in (*facts.trials, *facts.replays) if record.fault]
     if any(d.control.status == "broken" for d in decompositions):
@@ -220,7 +222,7 @@ def exit_code(evaluation: "Evaluation") -> int:
         return EXIT_INCONCLUSIVE
     if evaluation.tracking_error or any(fault.type != "not_recorded" for fault in faults):
         return EXIT_INFRASTRUCTURE
-    return EXIT_INCONCLUSIVE if any(not cell.scored for d in decompositions for cell in d.cells) else EXIT_DONE
+    return EXIT_INCONCLUSIVE if any(map(inconclusive, decompositions)) else EXIT_DONE
 
 
 def _print_summary(evaluation: "Evaluation") -> None:
@@ -231,12 +233,14 @@ def _print_summary(evaluation: "Evaluation") -> None:
             d.candidate,
             *(_rate(d.cell(name)) for name in ("RR", "RN", "NR", "NN")),
             *(_points(d, e) for e in EFFECTS),
-            "-" if d.control.kind == "none" else d.control.status,
+            "blind" if d.blind else "-" if d.control.kind == "none" else d.control.status,
         )
         for d in cells
     ]
     print_table(("candidate", "RR", "RN", "NR", "NN", "damage", "compensation", "matched gap", "control"), rows)
     say("told R/N x done R/N; points of pass rate; R is the reference, N the candidate's own")
+    if any(d.blind for d in cells):
+        say("blind: nothing passes on the reference path, so there is nothing that a path could break")
     say(f"evaluation  {evaluation.id}  ({evaluation.facts.head.status})")
     if evaluation.facts.head.status == "stopped":
         say("            the same command goes on: it asks only for what is missing")
@@ -258,6 +262,6 @@ def _rate(cell: Any) -> str:
 
 def _points(decomposition: Any, name: str) -> str:
     effect = decomposition.effect(name)
-    if effect is None or effect.these.value is None:
+    if decomposition.blind or effect is None or effect.these.value is None:
         return "-"
     return f"{100 * effect.these.value:+.1f}"

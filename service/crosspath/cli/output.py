@@ -83,11 +83,11 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
 
 @contextmanager
 def live_progress(*, quiet: bool) -> "Iterator[Progress]":
-    """Live counts of trials, replays, retries and faults on standard error; nothing when it is not a terminal."""
+    """Live counts of trials, replays, retries and faults on standard error; where that is no terminal, a line per stage."""
     from crosspath.pipeline.evaluate import Progress
 
     if quiet or not sys.stderr.isatty():
-        yield Progress()
+        yield Progress(began=remark)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
@@ -96,7 +96,10 @@ def live_progress(*, quiet: bool) -> "Iterator[Progress]":
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[counts]}"))
     with Bar(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("trials", total=None, counts="starting workers")
-        yield Progress(changed=lambda p: bar.update(task, total=p.trials, completed=p.trials_done, counts=progress_counts(p)))
+        yield Progress(
+            changed=lambda p: bar.update(task, total=p.trials, completed=p.trials_done, counts=progress_counts(p)),
+            began=lambda stage: bar.update(task, description=stage.partition(":")[0].removesuffix(" ...")),
+        )
 
 
 def progress_counts(progress: "Progress") -> str:

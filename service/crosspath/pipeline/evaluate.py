@@ -51,7 +51,7 @@ class Retries:
 
 @dataclass
 class Progress:
-    """Live counts; ``changed`` is called after every step."""
+    """Live counts; ``changed`` is called after every step, ``began`` with the name of each stage."""
 
     trials: int = 0
     trials_done: int = 0
@@ -60,6 +60,7 @@ class Progress:
     retries: int = 0
     faults: dict[str, int] = field(default_factory=dict)
     changed: Callable[["Progress"], None] = lambda _: None
+    began: Callable[[str], None] = lambda _: None
 
     def note(self, *, trial: int = 0, replays: int = 0, retry: int = 0, fault: Fault | None = None) -> None:
         """Add to the counts and tell whoever watches."""
