@@ -8,7 +8,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -123,14 +123,10 @@ def serve(plan: UiPlan, *, ready: Callable[[str], None], complain: Callable[[str
     Raises:
         TrackerError: the server ended by itself.
     """
-    with _interruptible(), suppress(KeyboardInterrupt), _started(plan.command, plan.environment) as process:
-        reader = threading.Thread(target=_forward, args=(process, complain, plan.noise), daemon=True)
-        reader.start()
+    with _interruptible(), suppress(KeyboardInterrupt), _started(plan, complain) as process:
         if _answers(process, plan.port):
             ready(_page(plan))
-        code = process.wait()
-        reader.join(STOPS_WITHIN_S)
-        raise TrackerError(f"MLflow's server ended by itself (exit code {code})")
+        raise TrackerError(f"MLflow's server ended by itself (exit code {process.wait()})")
 
 
 def _page(plan: UiPlan) -> str:
@@ -145,11 +141,11 @@ def _page(plan: UiPlan) -> str:
 
 
 @contextmanager
-def _started(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
+def _started(plan: UiPlan, complain: Callable[[str], None]) -> Iterator[subprocess.Popen[str]]:
     """The server, in a session of its own, so that all its processes can be ended together."""
     process = subprocess.Popen(
-        command,
-        env=os.environ | environment,
+        plan.command,
+        env=os.environ | plan.environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -157,10 +153,13 @@ def _started(command: Sequence[str], environment: Mapping[str, str]) -> Iterator
         errors="backslashreplace",
         start_new_session=True,
     )
+    reader = threading.Thread(target=_forward, args=(process, complain, plan.noise), daemon=True)
+    reader.start()
     try:
         yield process
     finally:
         _end(process)
+        reader.join(STOPS_WITHIN_S)
 
 
 def _end(process: subprocess.Popen[str]) -> None:
@@ -188,9 +187,12 @@ def _interruptible() -> Iterator[None]:
 
 
 def _forward(process: subprocess.Popen[str], complain: Callable[[str], None], noise: tuple[str, ...]) -> None:
-    for line in process.stderr or ():
-        if not line.startswith(noise):
-            complain(line.rstrip())
+    if process.stderr is None:
+        return
+    with process.stderr as lines:
+        for line in lines:
+            if not line.startswith(noise):
+                complain(line.rstrip())
 
 
 def _answers(process: subprocess.Popen[str], port: int) -> bool:
