@@ -124,6 +124,27 @@ def test_interrupted_logging_is_finished(store: Store) -> None:
     assert len(store.traces(left)) == 0
 
 
+def test_stopped_is_not_green(store: Store) -> None:
+    """A stopped evaluation is a failed run, with the candidate that lacks results; when it goes on to its end, it is finished."""
+    facts, judgement = evaluation("stopped-1", fault=True)
+    stopped = facts.model_copy(update={"head": facts.head.model_copy(update={"status": "stopped"})})
+    parent = store.client.get_run(store.log(stopped, judgement).run_id)
+    assert (parent.info.status, parent.data.tags["crosspath.status"]) == ("FAILED", "stopped")
+    assert [run.info.status for run in store.nested(parent.info.run_id)] == ["FAILED", "FINISHED"]
+    parent = store.client.get_run(store.log(*evaluation("stopped-1")).run_id)
+    assert (parent.info.status, parent.data.tags["crosspath.status"]) == ("FINISHED", "finished")
+    assert {run.info.status for run in store.nested(parent.info.run_id)} == {"FINISHED"}
+
+
+def test_no_run_ends_before_it_starts(store: Store) -> None:
+    """An evaluation that took no time, as one that is only judged anew, has runs that end when they start."""
+    facts, judgement = evaluation("instant-1")
+    head = facts.head.model_copy(update={"created_at": 1_764_400_000.0009})
+    reference = store.log(facts.model_copy(update={"head": head, "sessions": ()}), judgement)
+    runs = [store.client.get_run(reference.run_id), *store.nested(reference.run_id), *store.nested(reference.run_id, "reference")]
+    assert [run.info.run_name for run in runs if (run.info.end_time or 0) < run.info.start_time] == []
+
+
 def test_given_parent_keeps_its_params(store: Store) -> None:
     """A param that the given parent run has already, with another value, stays; ours is logged under a name of its own."""
     opened = store.client.create_run(store.client.create_experiment("project"), run_name="lively-mouse-12").info.run_id

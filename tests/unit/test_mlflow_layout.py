@@ -133,6 +133,37 @@ def test_description_in_plain_words() -> None:
     assert "Control (encoded): **holds**" in note
 
 
+def test_derived_names() -> None:
+    """A derived evaluation is told from its source by its name, and by what gives the whole of it."""
+    facts, judgement = evaluation("quoting-20251129-2")
+    head = facts.head.model_copy(update={"derived_from": "quoting-20251129-1", "derivation": "replay through raw"})
+    parent = layout(facts.model_copy(update={"head": head}), judgement, max_rows=10).parent
+    assert parent.name == "quoting · 2025-11-29 07:06 · replay through raw"
+    assert parent.tags["mlflow.source.name"] == "crosspath report quoting-20251129-2"
+    assert parent.tags["mlflow.note.content"].splitlines()[0] == "# quoting-20251129-2"
+
+
+def test_long_derivation_is_cut_visibly() -> None:
+    """A name that is too long for MLflow ends with an ellipsis; the tag has the whole of it."""
+    facts, judgement = evaluation()
+    head = facts.head.model_copy(update={"derived_from": "a", "derivation": f"replay through {'raw, ' * 100}"})
+    parent = layout(facts.model_copy(update={"head": head}), judgement, max_rows=10).parent
+    assert len(parent.name) == 250
+    assert parent.name.endswith("…")
+    assert parent.tags["derivation"] == head.derivation
+
+
+def test_nothing_scored_is_not_complete() -> None:
+    """An evaluation without a single verdict is not shown as a success, whatever its status."""
+    facts, judgement = evaluation()
+    none = [
+        one.model_copy(update={"cells": tuple(cell.model_copy(update={"scored": 0}) for cell in one.cells)})
+        for one in judgement.decompositions
+    ]
+    found = layout(facts, judgement.model_copy(update={"decompositions": tuple(none)}), max_rows=10)
+    assert [run.complete for run in (found.parent, *found.nested)] == [False] * 5
+
+
 def test_description_that_is_too_long() -> None:
     """A description that doesn't fit ends with where the whole text is."""
     note = fit_note("a line of words\n" * 1_000, "bundle/report.md")

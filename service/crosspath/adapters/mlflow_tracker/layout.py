@@ -9,7 +9,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from crosspath.adapters.mlflow_tracker.names import MAX_PARAM, NOTE_TAG, check_run, clean_name, fit_note, prompt_name, shown
+from crosspath.adapters.mlflow_tracker.names import (
+    MAX_PARAM,
+    NOTE_TAG,
+    check_run,
+    clean_name,
+    fit_name,
+    fit_note,
+    prompt_name,
+    shown,
+)
 from crosspath.adapters.mlflow_tracker.params import (
     cell_metrics,
     cell_params,
@@ -51,6 +60,8 @@ class RunContent:
     rows: tuple[Row, ...] = ()
     prompts: tuple[str, ...] = ()
     """Contracts that this run's model was told."""
+    complete: bool = True
+    """False: MLflow shows the run as failed, because results are still missing, or there are none at all."""
 
 
 @dataclass(frozen=True)
@@ -97,15 +108,26 @@ def run_name(candidate: str, cell: Cell) -> str:
 
 
 def parent_name(facts: Facts) -> str:
-    """``SPEC · date``, in UTC to the minute."""
-    return f"{facts.head.name} · {datetime.fromtimestamp(facts.head.created_at, UTC):%Y-%m-%d %H:%M}"
+    """``SPEC · date``, in UTC to the minute; of a derived evaluation also how it was derived."""
+    head = facts.head
+    date = f"{datetime.fromtimestamp(head.created_at, UTC):%Y-%m-%d %H:%M}"
+    return " · ".join(part for part in (head.name, date, head.derivation) if part)
 
 
 def _parent(facts: Facts, judgement: Judgement) -> RunContent:
     note = fit_note(report_markdown(facts.head, facts.lock, judgement), "bundle/report.md")
-    tags = _common_tags(facts) | {"crosspath.role": "evaluation", "crosspath.status": facts.head.status, NOTE_TAG: note}
+    tags = _common_tags(facts) | {"crosspath.role": "evaluation", NOTE_TAG: note}
     told = tuple(text.name for text in facts.contracts)
-    return _run(parent_name(facts), parent_params(facts), spend_metrics(judgement), tags, prompts=told)
+    scored = any(cell.scored for one in judgement.decompositions for cell in one.cells)
+    complete = scored and facts.head.status == "finished"
+    name = parent_name(facts)
+    return _run(name, parent_params(facts), spend_metrics(judgement), tags, prompts=told, complete=complete)
+
+
+def _is_complete(facts: Facts, cell: Cell) -> bool:
+    """A candidate may have all its results although the evaluation was stopped, and none although it was not."""
+    missing = cell.scored + cell.unstable < cell.planned
+    return bool(cell.scored) and (facts.head.status == "finished" or not missing)
 
 
 def _nested(facts: Facts, number: int, decomposition: Decomposition, cell: Cell, rows: tuple[Row, ...], of: int) -> RunContent:
@@ -114,11 +136,13 @@ def _nested(facts: Facts, number: int, decomposition: Decomposition, cell: Cell,
     params = cell_params(facts, candidate, cell) if candidate else {"candidate": decomposition.candidate}
     metrics = cell_metrics(cell, decomposition if matched else None)
     tags = _common_tags(facts) | _cell_tags(decomposition, cell, matched)
-    tags[NOTE_TAG] = fit_note(_cell_note(decomposition, cell, matched, len(rows), of), "bundle/report.md")
+    note = "\n".join(_note_lines(facts.head.id, decomposition, cell, matched, len(rows), of)) + "\n"
+    tags[NOTE_TAG] = fit_note(note, "bundle/report.md")
     prefix = figure_prefix(decomposition.candidate, number)
     figures = (f"figures/{prefix}-two-by-two.png", f"figures/{prefix}-causes.png") if matched else ()
-    prompts = (cell.contract,)
-    return _run(run_name(decomposition.candidate, cell), params, metrics, tags, figures=figures, rows=rows, prompts=prompts)
+    name = run_name(decomposition.candidate, cell)
+    complete = _is_complete(facts, cell)
+    return _run(name, params, metrics, tags, figures=figures, rows=rows, prompts=(cell.contract,), complete=complete)
 
 
 def _run(
@@ -130,11 +154,12 @@ def _run(
     figures: tuple[str, ...] = (),
     rows: tuple[Row, ...] = (),
     prompts: tuple[str, ...] = (),
+    complete: bool = True,
 ) -> RunContent:
     """Moves params that MLflow can't hold to files, with their digest in the param's place."""
     long = {key: value for key, value in params.items() if len(value) > MAX_PARAM}
     params = {key: f"sha256:{digest(value)} (long_params/{key}.txt)" if key in long else value for key, value in params.items()}
-    return RunContent(shown(name), params, metrics, tags, long, figures, rows, prompts)
+    return RunContent(fit_name(name), params, metrics, tags, long, figures, rows, prompts, complete)
 
 
 def _common_tags(facts: Facts) -> dict[str, str]:
@@ -143,7 +168,9 @@ def _common_tags(facts: Facts) -> dict[str, str]:
         RUN_TYPE[0]: RUN_TYPE[1],
         EVALUATION_TAG: head.id,
         "lock.digest": lock.digest,
-        "mlflow.source.name": f"crosspath run {shown(head.name)}",
+        "crosspath.status": head.status,
+        # MLflow shows it as the run's source: a command that gives all of it.
+        "mlflow.source.name": f"crosspath report {shown(head.id)}",
         "mlflow.source.type": "LOCAL",
     }
     optional = {"derived_from": head.derived_from, "derivation": head.derivation, "mlflow.source.git.commit": lock.commit}
@@ -180,14 +207,11 @@ def _effect_words(effect: Effect) -> str:
     return f"{effect.minuend} - {effect.subtrahend} = {_points(effect.these.value)}"
 
 
-def _cell_note(decomposition: Decomposition, cell: Cell, matched: bool, rows: int, of: int) -> str:
+def _note_lines(evaluation: str, decomposition: Decomposition, cell: Cell, matched: bool, rows: int, of: int) -> Iterator[str]:
     """The description of a nested run: plain words first, then the candidate's cells and effects."""
-    return "\n".join(_note_lines(decomposition, cell, matched, rows, of)) + "\n"
-
-
-def _note_lines(decomposition: Decomposition, cell: Cell, matched: bool, rows: int, of: int) -> Iterator[str]:
     kind = "its own way" if matched else "as the reference: what the effects are measured against"
-    yield f"**{decomposition.candidate}**, told *{cell.contract}* and executed through *{cell.transport}* ({kind})."
+    done = f"executed through *{cell.transport}* ({kind})"
+    yield f"**{decomposition.candidate}**, told *{cell.contract}* and {done}, in {evaluation}."
     unseen = f"{cell.faults} could not be observed, {cell.unstable} are unstable"
     yield f"{cell.passed} of {cell.scored} scored replays passed; {unseen}."
     yield ""

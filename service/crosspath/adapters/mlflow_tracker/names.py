@@ -84,6 +84,12 @@ def chunks(items: Sequence[T], size: int = MAX_BATCH) -> Iterator[Sequence[T]]:
         yield items[start : start + size]
 
 
+def fit_name(text: str) -> str:
+    """A run's name; one that is too long ends with an ellipsis, and the whole of it is in the tags."""
+    text = shown(text)
+    return text if len(text) <= MAX_NAME else text[: MAX_NAME - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
 def fit_note(text: str, rest: str) -> str:
     """A description that fits into MLflow's tag; if lines had to go, the last one says that ``rest`` holds the whole text."""
     text = shown(text)

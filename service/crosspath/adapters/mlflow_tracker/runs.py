@@ -125,8 +125,8 @@ class RunLogger:
 
     def _log_all(self, experiment: str, facts: Facts, parent_run: str | None) -> str:
         started = facts.head.created_at
-        ended = max((end or start for start, end in facts.sessions), default=started)
-        parent = parent_run or self._create(experiment, self._content.parent, started, {OWN_TAG: "true"})
+        ended = max([started, *(end or start for start, end in facts.sessions)])
+        parent = parent_run or self._create(experiment, self._content.parent, _milliseconds(started), {OWN_TAG: "true"})
         self._log_content(parent, self._adopted(parent) if parent_run else self._content.parent)
         prompts = register_contracts(self._client, experiment, self._content.contracts)
         for key, value in prompt_tags(self._content.parent.prompts, prompts).items():
@@ -134,20 +134,20 @@ class RunLogger:
         for number, run in enumerate(reversed(self._content.nested)):
             # A millisecond apart, the first one last: MLflow lists the newest first, and so in the order of the spec.
             links = {PARENT_TAG: parent} | prompt_tags(run.prompts, prompts)
-            child = self._create(experiment, run, started + number / 1000, links)
+            child = self._create(experiment, run, _milliseconds(started) + number, links)
             self._log_content(child, run)
             log_rows(self._store.tracing, experiment, child, run.rows)
-            self._finish(child, ended)
+            self._finish(child, ended, run)
         self._client.log_artifacts(parent, str(self._bundle), BUNDLE)
         self._client.set_tag(parent, LOGGED_TAG, self._token)
         if parent_run:
             self._client.update_run(parent, name=self._content.parent.name)
         else:
-            self._finish(parent, ended)
+            self._finish(parent, ended, self._content.parent)
         return parent
 
-    def _create(self, experiment: str, run: RunContent, started_s: float, more: Mapping[str, str]) -> str:
-        created = self._client.create_run(experiment, round(started_s * 1000), {**run.tags, **more}, run.name)
+    def _create(self, experiment: str, run: RunContent, started_ms: int, more: Mapping[str, str]) -> str:
+        created = self._client.create_run(experiment, started_ms, {**run.tags, **more}, run.name)
         return created.info.run_id
 
     def _adopted(self, run_id: str) -> RunContent:
@@ -175,8 +175,9 @@ class RunLogger:
                 self._client.log_artifact(run_id, str(self._bundle / name), "figures")
         _require_kept(self._client.get_run(run_id), run)
 
-    def _finish(self, run_id: str, ended_s: float) -> None:
-        self._client.set_terminated(run_id, "FINISHED", int(ended_s * 1000))
+    def _finish(self, run_id: str, ended_s: float, run: RunContent) -> None:
+        started_ms = self._client.get_run(run_id).info.start_time
+        self._client.set_terminated(run_id, "FINISHED" if run.complete else "FAILED", max(started_ms, _milliseconds(ended_s)))
 
 
 def _require_kept(found: Run, run: RunContent) -> None:
@@ -193,6 +194,10 @@ def _require_kept(found: Run, run: RunContent) -> None:
         wrong = [key for key, value in wanted.items() if kept.get(key) != value]
         if wrong:
             raise TrackerError(f"run {run.name!r}: MLflow did not keep {kind} {wrong[0]!r} as it was logged")
+
+
+def _milliseconds(seconds: float) -> int:
+    return round(seconds * 1000)
 
 
 def _token(bundle: Path) -> str:
