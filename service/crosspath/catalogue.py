@@ -1,5 +1,7 @@
 """What ships with Crosspath and what users name beside it: task families, suites, contracts, specs. The reading of files."""
 
+import os
+import stat
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -13,6 +15,8 @@ from crosspath.types import Contract, Task, Text, digest
 Kind = Literal["tasks", "validators", "deploy"]
 _PACKAGE = Path(__file__).parent
 _YAML = (".yaml", ".yml")
+MAX_BYTES = 64 * 2**20
+"""Longest file of a user that is read."""
 
 
 def catalogue_dir(kind: Kind) -> Path:
@@ -88,19 +92,36 @@ def contract_names() -> tuple[str, ...]:
 
 
 def read_text(path: Path) -> str:
-    """A user's text file, line ends as they are.
+    """A user's text file, line ends as they are. Every file that a user names is opened here.
 
     Raises:
-        ConfigError: it does not exist, can't be read, or is not UTF-8.
+        ConfigError: it does not exist, can't be read, is no regular file, is longer than ``MAX_BYTES``, or is not UTF-8.
     """
     try:
-        return path.read_bytes().decode("utf-8")
+        return _content(path).decode("utf-8")
     except FileNotFoundError:
         raise ConfigError("no such file", source=str(path)) from None
     except OSError as error:
         raise ConfigError(f"can't be read: {error.strerror}", source=str(path)) from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"is not UTF-8 text: byte {error.start + 1} can't be decoded", source=str(path)) from None
+
+
+def _content(path: Path) -> bytes:
+    if "\0" in str(path):
+        raise ConfigError("no file has a NUL in its name", source=str(path))
+    with open(path, "rb", opener=_at_once) as file:  # noqa: PTH123 - Path.open takes no opener
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ConfigError("is not a regular file", source=str(path))
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise ConfigError(f"is longer than {MAX_BYTES // 2**20} MiB", source=str(path))
+    return content
+
+
+def _at_once(name: str, flags: int) -> int:
+    """Opens without waiting: a pipe that nobody writes to would be waited for without end."""
+    return os.open(name, flags | os.O_NONBLOCK)
 
 
 def _contracts() -> dict[str, Path]:

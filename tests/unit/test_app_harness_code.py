@@ -1,10 +1,12 @@
 """The identity of a user's harness, and of our own code."""
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from crosspath.app import harness_code
 from crosspath.app.harness_code import identify
 from crosspath.app.packages import git_state, versions
 from crosspath.errors import ConfigError
@@ -61,6 +63,30 @@ def test_missing_bind_is_refused(base: Path) -> None:
     """A bind that does not exist is a mistake in the spec, with its place."""
     with pytest.raises(ConfigError, match=r"transports\.mine\.external\.bind: 'agnt' does not exist"):
         harness(base, bind=("agnt",))
+
+
+def test_unreadable_binds_are_refused(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Links to themselves, impossible names, pipes and far too many files end in one line, and at once."""
+    (base / "loop").symlink_to("loop")
+    (base / "agent" / "dangling").symlink_to("nowhere")
+    os.mkfifo(base / "pipe")
+    monkeypatch.setattr(harness_code, "MAX_FILES", 100)
+    for name, problem in {
+        "loop": "can't be read: it is a symbolic link to itself|can't be read: Too many levels",
+        "a" * 5000: "can't be read: File name too long",
+        "pipe": "is neither a file nor a directory",
+        "/": "'/' holds more than 100 files",
+    }.items():
+        with pytest.raises(ConfigError, match=rf"transports\.mine\.external\.bind: .*({problem})"):
+            harness(base, bind=(name,))
+    assert external(harness(base)).code_digest
+
+
+def test_words_that_are_no_names_stay(base: Path) -> None:
+    """An argument may be anything: what can't be a file is passed on as it is."""
+    (base / "agent" / "loop").symlink_to("loop")
+    words = ("agent/" + "a" * 5000, "agent/loop", "agent/run.py/x", "")
+    assert external(harness(base, "python3", *words)).argv == ("python3", *words)
 
 
 def test_presets_are_left_alone(base: Path) -> None:

@@ -1,5 +1,6 @@
 """What ships, and the reading of users' files."""
 
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -105,3 +106,22 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_what_ships_is_found(kind: str) -> None:
     """The directories of the checkout, or of the wheel, are there."""
     assert catalogue_dir(kind).is_dir()  # type: ignore[arg-type]
+
+
+def test_only_regular_files_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe is not waited for, a device is not read to its end, and nothing else that is no file ends in a traceback."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to("loop")
+    monkeypatch.setattr("crosspath.catalogue.MAX_BYTES", 2**20)
+    (tmp_path / "long").write_bytes(b"x" * (2**20 + 1))
+    for name, problem in {
+        "pipe": "is not a regular file",
+        "/dev/zero": "is not a regular file",
+        ".": "can't be read: Is a directory",
+        "long": "is longer than 1 MiB",
+        "loop": "can't be read: Too many levels",
+        "a" * 5000: "can't be read: File name too long",
+        "a\0b": "no file has a NUL in its name",
+    }.items():
+        with pytest.raises(ConfigError, match=problem):
+            read_text(tmp_path / name)

@@ -15,14 +15,11 @@ def identify(spec: PathSpec, base: Path) -> PathSpec:
     """``spec`` with absolute binds and the digest of the code that it runs; unchanged where it is no external harness.
 
     Raises:
-        ConfigError: a bound path does not exist, or holds more files than can be identified.
+        ConfigError: a bound path does not exist, can't be read, or holds more files than can be identified.
     """
     if spec.external is None:
         return spec
-    binds = tuple(str((base / path).resolve()) for path in spec.external.bind)
-    for given, absolute in zip(spec.external.bind, binds, strict=True):
-        if not Path(absolute).exists():
-            raise ConfigError(f"{given!r} does not exist ({absolute})", field=f"transports.{spec.name}.external.bind")
+    binds = tuple(str(_bound(path, base, spec.name)) for path in spec.external.bind)
     found = External(
         argv=tuple(_absolute(word, base, binds) for word in spec.external.argv),
         bind=binds,
@@ -33,11 +30,29 @@ def identify(spec: PathSpec, base: Path) -> PathSpec:
     return spec.model_copy(update={"external": found})
 
 
+def _bound(given: str, base: Path, name: str) -> Path:
+    try:
+        return (base / given).resolve(strict=True)
+    except FileNotFoundError:
+        raise _wrong(f"{given!r} does not exist ({base / given})", name) from None
+    except OSError as error:
+        raise _wrong(f"{given!r} can't be read: {error.strerror}", name) from None
+    except RuntimeError:  # how Python 3.11 and 3.12 tell it
+        raise _wrong(f"{given!r} can't be read: it is a symbolic link to itself", name) from None
+
+
+def _wrong(problem: str, name: str) -> ConfigError:
+    return ConfigError(problem, field=f"transports.{name}.external.bind")
+
+
 def _absolute(word: str, base: Path, binds: tuple[str, ...]) -> str:
     """A word that names a file below a bind is made absolute, because the harness starts in the work directory."""
-    candidate = (base / word).resolve()
+    try:
+        candidate = (base / word).resolve(strict=True)
+    except (OSError, RuntimeError):
+        return word  # whatever it is, it is not the name of a file
     inside = any(candidate == Path(bind) or Path(bind) in candidate.parents for bind in binds)
-    return str(candidate) if inside and candidate.exists() else word
+    return str(candidate) if inside else word
 
 
 def _dirty(binds: tuple[str, ...]) -> bool | None:
@@ -48,28 +63,35 @@ def _dirty(binds: tuple[str, ...]) -> bool | None:
 
 def _tree(root: Path, name: str) -> str:
     """SHA-256 over the relative names and contents of all files below ``root``; caches are left out."""
-    files = [root] if root.is_file() else sorted(_files(root))
-    if len(files) > MAX_FILES:
-        raise ConfigError(f"{str(root)!r} holds more than {MAX_FILES} files", field=f"transports.{name}.external.bind")
-    total = hashlib.sha256()
-    for file in files:
-        total.update(os.fsencode(file.relative_to(root.parent)) + b"\0")
-        total.update(hashlib.sha256(_content(file, name)).digest())
+    try:
+        files = [root] if root.is_file() else sorted(_files(root, name))
+        total = hashlib.sha256()
+        for file in files:
+            total.update(os.fsencode(file.relative_to(root.parent)) + b"\0")
+            total.update(_content_digest(file))
+    except OSError as error:
+        raise _wrong(f"{str(error.filename or root)!r} can't be read: {error.strerror}", name) from error
     return total.hexdigest()
 
 
-def _content(file: Path, name: str) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        problem = f"{str(file)!r} can't be read: {error.strerror}"
-        raise ConfigError(problem, field=f"transports.{name}.external.bind") from error
+def _content_digest(file: Path) -> bytes:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").digest()
 
 
-def _files(root: Path) -> list[Path]:
+def _files(root: Path, name: str) -> list[Path]:
+    if not root.is_dir():
+        raise _wrong(f"{str(root)!r} is neither a file nor a directory", name)
     skipped = {".git", "__pycache__", ".venv", "node_modules"}
     found: list[Path] = []
-    for directory, names, files in os.walk(root):
-        names[:] = [name for name in names if name not in skipped]
+    for directory, names, files in os.walk(root, onerror=_refuse):
+        names[:] = [each for each in names if each not in skipped]
         found += [path for file in files if (path := Path(directory, file)).is_file()]
+        if len(found) > MAX_FILES:
+            raise _wrong(f"{str(root)!r} holds more than {MAX_FILES} files", name)
     return found
+
+
+def _refuse(error: OSError) -> None:
+    """Code that can't be seen has no identity."""
+    raise error

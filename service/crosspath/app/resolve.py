@@ -203,7 +203,15 @@ def read_own(paths: Path | None, spec: Path | None) -> Own:
 def _suite(name: str, base: Path) -> Text:
     """The suite under the name that the spec gives it, so that a result does not depend on where the spec lies."""
     own = base / name
-    return catalogue.suite_text(str(own) if own.is_file() else name).model_copy(update={"name": name})
+    return catalogue.suite_text(str(own) if _is_file(own) else name).model_copy(update={"name": name})
+
+
+def _is_file(path: Path) -> bool:
+    """False also where no file could have such a name."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def _recordings(candidates: Sequence[Candidate], base: Path) -> dict[str, tuple[RecordedReply, ...]]:
