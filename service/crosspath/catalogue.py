@@ -110,7 +110,7 @@ def read_text(path: Path) -> str:
 def _content(path: Path) -> bytes:
     if "\0" in str(path):
         raise ConfigError("no file has a NUL in its name", source=str(path))
-    with open(path, "rb", opener=_at_once) as file:  # noqa: PTH123 - Path.open takes no opener
+    with open(path, "rb", opener=_at_once) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise ConfigError("is not a regular file", source=str(path))
         content = file.read(MAX_BYTES + 1)
