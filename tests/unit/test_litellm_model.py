@@ -1,11 +1,13 @@
 """What litellm and model servers do, and what must become of it. Every server here is real HTTP."""
 
 import asyncio
+import base64
 import json
 import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from email.utils import formatdate
 from pathlib import Path
 from typing import Any
@@ -300,6 +302,53 @@ def test_the_key_is_sent_and_kept_nowhere(key: str) -> None:
     reply, server = ask([turn], api_key_env=key)
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
     assert KEY not in reply.to_json()
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"\\u{ord(letter):04X}" for letter in text)
+
+
+HIDDEN = {
+    "as it is": KEY,
+    "escaped": _escaped(KEY),
+    "half escaped": _escaped(KEY[:9]).lower() + KEY[9:],
+    "escaped twice": _escaped(KEY).replace("\\", "\\\\"),
+    "URL": KEY.replace("-", "%2d"),
+    **{f"base64 after {n}": base64.b64encode(b"user:"[:n] + KEY.encode() + b"!").decode() for n in range(3)},
+}
+ECHOES = {
+    "model": lambda key: answer("x", model=key),
+    "fingerprint": lambda key: answer("x", fingerprint=f"fp_{key}"),
+    "finish_reason": lambda key: answer("x", finish_reason=key),
+    "text": lambda key: answer(f"true # {key}"),
+    "arguments": lambda key: answer(None, tool_calls=[("run_shell", json.dumps({"command": f"curl -H {key}"}))]),
+    "id of a call": lambda key: answer(None, message={"tool_calls": [{"id": key, "function": {"name": key, "arguments": "{}"}}]}),
+    "somewhere": lambda key: answer("x", message={key: [{"echo": key}]}),
+}
+
+
+def _known_forms(key: str) -> list[str]:
+    stretches = [base64.b64encode(b"\0" * n + key.encode())[4:-4].decode() for n in range(3)]
+    return [key, _escaped(key), _escaped(key).lower(), key.replace("-", "%2d"), *stretches]
+
+
+@pytest.mark.parametrize("place", ECHOES)
+@pytest.mark.parametrize("form", HIDDEN)
+def test_an_endpoint_that_repeats_the_key_brings_it_into_no_field(key: str, place: str, form: str) -> None:
+    """Whatever field of a good answer holds the key, in whatever encoding: it is replaced, and the reply is marked."""
+    turn = ECHOES[place](HIDDEN[form])
+    if "escaped" in form:  # once: by the server's own JSON
+        turn = replace(turn, body=turn.body.replace(b"\\\\u", b"\\u"))
+    reply, _ = ask([turn], api_key_env=key)
+    kept = reply.to_json()
+    assert not [known for known in _known_forms(KEY) if known in kept or known in kept.replace("\\\\", "\\")]
+    assert reply.scrubbed
+
+
+def test_a_reply_without_the_key_is_left_alone(key: str) -> None:
+    """Nothing is replaced or marked where the key does not occur, though half of it does."""
+    reply, _ = ask([answer(f"true # {KEY[:-1]}")], api_key_env=key)
+    assert (reply.text, reply.scrubbed) == (f"true # {KEY[:-1]}", False)
 
 
 @pytest.mark.parametrize("status", [400, 401, 429, 500])

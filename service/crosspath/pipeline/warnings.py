@@ -23,6 +23,7 @@ def warnings_of(facts: Facts, decompositions: Sequence[Decomposition]) -> tuple[
         *_served_models(facts),
         *_limits(facts),
         *_fidelity(facts),
+        *_scrubbed(facts),
     )
 
 
@@ -123,3 +124,8 @@ def _fidelity(facts: Facts) -> Iterator[str]:
     lossy = sum(1 for trial in facts.trials if trial.reply and trial.reply.fidelity == "reserialised")
     if lossy:
         yield f"{lossy} replies were re-serialised by their provider: their argument strings are not the model's own bytes."
+
+
+def _scrubbed(facts: Facts) -> Iterator[str]:
+    if held := sum(1 for trial in facts.trials if trial.reply and trial.reply.scrubbed):
+        yield f"{held} replies repeated the API key: it was replaced in them, also where a command held it. Change that key."

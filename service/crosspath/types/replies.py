@@ -72,6 +72,8 @@ class Reply(Record):
     """The request body that really left, without secrets."""
     raw_response: str | None = None
     """The body of the response before any parsing, where the provider lets us see it."""
+    scrubbed: bool = False
+    """The endpoint repeated the API key: it was replaced in every field, so the texts are not the model's own to the letter."""
 
 
 class Fault(Record):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import httpx
 
+from crosspath.adapters.litellm_model.redaction import redact
 from crosspath.adapters.litellm_model.wire import Attempt
 from crosspath.errors import ModelError
 
@@ -153,7 +154,7 @@ def _until(date: str) -> float | None:
 def model_error(error: BaseException, attempt: Attempt, secrets: Iterable[str]) -> ModelError:
     """The ``ModelError`` for ``error``: one line, without secrets (they go before it is cut)."""
     kind = kind_of(error, attempt)
-    message = scrub(_one_line(error, attempt), secrets)[:500]
+    message = redact(_one_line(error, attempt), secrets)[:500]
     return ModelError(message, type_=kind.type, retryable=kind.retryable, retry_after_s=retry_after_s(_headers(error, attempt)))
 
 
@@ -182,10 +183,3 @@ def _error_text(body: bytes | None, name: str) -> str | None:
         return None
     value = error.get(name) if isinstance(error, dict) else error if name == "message" else None
     return value if isinstance(value, str) else None
-
-
-def scrub(text: str, secrets: Iterable[str]) -> str:
-    """``text`` with every secret replaced, longest first."""
-    for secret in sorted(secrets, key=len, reverse=True):
-        text = text.replace(secret, "[key]")
-    return text

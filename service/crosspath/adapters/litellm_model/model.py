@@ -7,11 +7,12 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from crosspath.adapters.litellm_model.faults import CONTENT_FILTER, kind_of, model_error, scrub
+from crosspath.adapters.litellm_model.faults import CONTENT_FILTER, kind_of, model_error
 from crosspath.adapters.litellm_model.prices import cost_of
 from crosspath.adapters.litellm_model.reading import chat_of, from_chat, from_object
+from crosspath.adapters.litellm_model.redaction import SHORTEST_SECRET, redact, redacted
 from crosspath.adapters.litellm_model.vendor import ANSWER, OWN_PREFIXES, client_for, close, litellm
-from crosspath.adapters.litellm_model.wire import ATTEMPT, SHORTEST_SECRET, Attempt
+from crosspath.adapters.litellm_model.wire import ATTEMPT, Attempt
 from crosspath.errors import BoundaryError, ModelError, boundary
 from crosspath.types import Reply, Request
 
@@ -117,8 +118,13 @@ class _Call:
         finally:
             ATTEMPT.reset(token)
         elapsed_s = time.monotonic() - started
-        reply = self._read(response) if error is None else self._salvage(error)
-        return self._complete(reply, response, elapsed_s)
+        try:
+            with boundary(ModelError, "reading the reply"):
+                reply = self._read(response) if error is None else self._salvage(error)
+                return self._complete(reply, response, elapsed_s)
+        except ModelError as failed:
+            failed.args = (redact(str(failed), self.secrets),)  # it may quote what came
+            raise
 
     def _arguments(self) -> dict[str, Any]:
         request = self.request
@@ -178,15 +184,15 @@ class _Call:
         raise model_error(cause, self.attempt, self.secrets) from None
 
     def _complete(self, reply: Reply, response: Any, elapsed_s: float) -> Reply:
-        raw = self._raw()
-        return reply.model_copy(
+        whole = reply.model_copy(
             update={
                 "latency_s": elapsed_s if self.attempt.duration_s is None else self.attempt.duration_s,
                 "cost_usd": self._cost(reply, response),
-                "raw_response": raw if raw is None else self._scrub(raw),
+                "raw_response": self._raw(),
                 "sent_body": self._sent_body(),
             }
         )
+        return redacted(whole, self.secrets)
 
     def _cost(self, reply: Reply, response: Any) -> float | None:
         """USD at the request's own prices, else at litellm's; None where either prices or tokens are unknown."""
@@ -215,13 +221,10 @@ class _Call:
         logged = self.logged.get("additional_args", {}).get("complete_input_dict")
         sent = json.dumps(logged, default=str) if self.attempt.sent is None else self.attempt.sent.decode("utf-8", "replace")
         try:
-            body = json.loads(self._scrub(sent))
+            body = json.loads(sent)
         except ValueError:
             return None
         return body if isinstance(body, dict) else None
-
-    def _scrub(self, text: str) -> str:
-        return scrub(text, self.secrets)
 
 
 def _key(request: Request) -> str | None:

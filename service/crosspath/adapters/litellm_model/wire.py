@@ -13,11 +13,10 @@ from weakref import WeakKeyDictionary
 
 import httpx
 
+from crosspath.adapters.litellm_model.redaction import SHORTEST_SECRET
+
 MAX_BODY_BYTES = 32 * 1024 * 1024
 """Larger responses are refused: no reply of a model is that long, and a hostile endpoint could send one for ever."""
-
-SHORTEST_SECRET = 6
-"""Shorter keys are placeholders (``EMPTY``, ``none``): replacing such words would falsify what was sent and received."""
 
 _SECRET_HEADERS = ("authorization", "x-api-key", "api-key", "x-goog-api-key", "ocp-apim-subscription-key")
 
