@@ -202,6 +202,34 @@ def test_show_for_people(place: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "      - Two seats for $40" in out
 
 
+def test_show_says_what_the_model_was_told(place: Path, command: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """The text has what each contract says about the path, `--full` all of it; JSON the very messages."""
+    assert run(["show", first(place), "exact-file/price", "--candidate", "oracle"]) == 0
+    out = capsys.readouterr().out
+    assert "told nested-shell (--full for all of it):\n  | The text is placed, without any escaping" in out
+    assert "Rules:" not in out
+    assert run(["show", first(place), "exact-file/price", "--candidate", "oracle", "--full"]) == 0
+    assert "Rules:" in capsys.readouterr().out
+    document = command("show", first(place), "exact-file/price", "--candidate", "oracle", "--cell", "NN")
+    (cell,) = document["cells"]
+    assert [message["role"] for message in cell["messages"]] == ["system", "user"]
+    assert cell["messages"][0]["content"] == document["contracts"]["nested-shell"]["text"]
+
+
+def test_show_begins_with_what_matters(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without `--cell` there are all verdicts, the blocks of RR and the candidate's own cell, and how to see the others."""
+    assert run(["show", first(place), "exact-file/price"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("== ") == 4
+    assert "[RN]" not in out
+    assert out.endswith("more: --cell RN, --cell NR, --cell control, or --all\n")
+    assert "hop reply" not in out
+    assert run(["show", first(place), "exact-file/price", "--all"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("== ") == 10
+    assert "more:" not in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -342,6 +370,31 @@ def test_recorded_replies_end_to_end(here: Path, command: Any, capsys: pytest.Ca
     assert replayed["spend"]["requests"] == 0
     assert run(["show", "latest", "exact-file/price", "--candidate", "two via script-file", "--store", "s"]) == 0
     assert "not_recorded" in capsys.readouterr().out
+
+
+def test_prompts_become_a_recording(here: Path, command: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Lines of `prompts --json` for a recording that does not exist yet, answered elsewhere, are that recording."""
+    (here / "spec.yaml").write_text(
+        "tasks: {families: [exact-file], tiers: [0]}\n"
+        "defaults: {contract: tool-call-nested-shell, transport: nested-shell}\n"
+        "candidates: {one: 'recorded/replies.jsonl#org/one'}\n"
+    )
+    assert run(["prompts", "spec.yaml", "--json"]) == 0
+    prompts = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [prompt.keys() for prompt in prompts] == [{"model", "task", "contract", "trial", "messages", "tools"}] * 2
+    assert {(prompt["model"], prompt["contract"]) for prompt in prompts} == {
+        ("org/one", "tool-call"),
+        ("org/one", "tool-call-nested-shell"),
+    }
+    assert prompts[0]["tools"][0]["function"]["name"] == "run_shell"
+    assert run(["prompts", "spec.yaml"]) == 0
+    assert "tools: run_shell, write_file" in capsys.readouterr().out
+    oracles = {task.id: task.oracle for task in catalogue_tasks()}
+    for prompt in prompts:
+        prompt["tool_calls"] = [{"name": "run_shell", "arguments": json.dumps({"command": oracles[prompt["task"]]})}]
+    (here / "replies.jsonl").write_text("".join(json.dumps(prompt) + "\n" for prompt in prompts))
+    document = command("run", "spec.yaml", "--executor", "local", "--no-mlflow", "--store", "s")
+    assert [cell["passed"] for cell in document["decompositions"][0]["cells"]] == [1, 1, 1, 1]
 
 
 def test_recording_without_any_answer_is_not_enough(here: Path, command: Any) -> None:

@@ -17,7 +17,10 @@ from crosspath.cli.output import OutputClosed, print_table, progress_counts, rem
 from crosspath.pipeline.evaluate import Progress
 from crosspath.types import Facts, Fault, Judgement
 
-COMMANDS = ("run", "plan", "replay", "validate", "report", "show", "log", "tasks", "transports", "ui", "doctor", "demo")
+COMMANDS = (
+    "run", "plan", "replay", "validate", "report", "show", "log", "prompts", "tasks", "contracts", "transports", "ui", "doctor",
+    "demo",
+)  # fmt: skip
 HEAVY = ("mlflow", "ray", "litellm", "great_expectations", "pandas", "scipy", "matplotlib", "pyarrow", "rich")
 
 
@@ -28,7 +31,7 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
     assert f"Usage: crosspath {command}" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", [*COMMANDS[:6], "log", "doctor", "demo", "ui", "tasks list", "tasks show", "tasks check",
+@pytest.mark.parametrize("command", [*COMMANDS[:8], "contracts list", "contracts show", "doctor", "demo", "ui", "tasks list", "tasks show", "tasks check",
                                      "transports list", "transports show", "transports try"])  # fmt: skip
 def test_every_command_has_json(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Every command that gives something takes `--json`."""
@@ -221,6 +224,28 @@ def test_exit_code_of_a_result_that_mlflow_lacks() -> None:
     stored = facts()
     assert exit_code(Evaluation(stored, judgement())) == 0
     assert exit_code(Evaluation(stored, judgement(), tracking_error="server gone")) == 5
+
+
+def test_contracts_are_shown_word_for_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Shipped contracts, a spec's own and a file's are listed and shown: text, tools, shape, and what they disclose."""
+    own = "---\nname: mine\nshape: text\ndiscloses: script-file\nreference: raw\n---\nYour reply is saved as a script.\n"
+    (tmp_path / "mine.md").write_text(own)
+    spec = tmp_path / "spec.yaml"
+    spec.write_text("contracts: [mine.md]\ncandidates: {a: {model: baseline/oracle, contract: mine}}\n")
+    assert run(["contracts", "list", "--spec", str(spec), "--json"]) == 0
+    listed = {contract["name"]: contract for contract in json.loads(capsys.readouterr().out)}
+    assert listed.keys() > {"raw", "tool-call", "mine"}
+    assert listed["mine"]["discloses"] == "script-file"
+    assert run(["contracts", "list"]) == 0
+    assert "run_shell, write_file" in capsys.readouterr().out
+    for arguments in (["mine", "--spec", str(spec)], [str(tmp_path / "mine.md")]):
+        assert run(["contracts", "show", *arguments]) == 0
+        assert capsys.readouterr().out.endswith("reference    raw\n\nYour reply is saved as a script.\n")
+    assert run(["contracts", "show", "tool-call", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert [tool["name"] for tool in shown["tools"]] == ["run_shell", "write_file"]
+    assert run(["contracts", "show", "tool-cal"]) == 2
+    assert "tool-call" in capsys.readouterr().err
 
 
 def test_lists_are_strict_json(capsys: pytest.CaptureFixture[str]) -> None:

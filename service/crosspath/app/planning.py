@@ -63,7 +63,8 @@ def _warnings(resolved: Resolved, costs: PlanCosts) -> list[str]:
         )
     if limits.max_cost_usd is not None and costs.worst.cost_usd > limits.max_cost_usd:
         found.append(
-            f"at worst it would cost {money(costs.worst.cost_usd)} USD, above max_cost_usd {money(limits.max_cost_usd)}: it may stop early"
+            f"at worst it would cost {money(costs.worst.cost_usd)} USD, above max_cost_usd {money(limits.max_cost_usd)}:"
+            " it may stop early"
         )
     if limits.max_tokens is not None and costs.worst.tokens > limits.max_tokens:
         found.append(

@@ -11,7 +11,8 @@ from crosspath.app.adapters import make_sandbox
 from crosspath.app.evaluation import Evaluation
 from crosspath.app.state_diff import readable, state_rows
 from crosspath.errors import ConfigError
-from crosspath.escaping import escape, unescape
+from crosspath.escaping import escape, one_line, unescape
+from crosspath.pipeline.plan import matched_cell
 from crosspath.spec import Spec
 from crosspath.types import Facts, PlannedCell, Replay, ReplayJob, ReplayKey, Score, Task, Trial, TrialKey
 
@@ -77,8 +78,27 @@ def show_document(evaluation: Evaluation, chosen: Selection) -> dict[str, Any]:
         "trial": chosen.trial,
         "messages": [message.model_dump(mode="json") for message in task.messages],
         "instruction": task.instruction,
+        "contracts": _told(evaluation.facts, chosen.cells),
         "cells": [index.cell(task, cell, chosen.trial) for cell in chosen.cells],
     }
+
+
+def _told(facts: Facts, cells: Sequence[PlannedCell]) -> dict[str, dict[str, str]]:
+    """Contract -> its text, and the part that its reference contract has not: what is said about the path."""
+    texts = {text.name: text.content for text in facts.contracts}
+    references = {contract.name: contract.reference for contract in facts.contract_specs}
+    found = {}
+    for name in dict.fromkeys(cell.contract for cell in cells):
+        text = texts.get(name, "")
+        found[name] = {"text": text, "disclosure": _disclosure(text, texts.get(references.get(name, name), text))}
+    return found
+
+
+def _disclosure(text: str, reference: str) -> str:
+    """Paragraphs of ``text`` that ``reference`` has not; for a reference the first two, which say how a reply travels."""
+    paragraphs = text.strip("\n").split("\n\n")
+    own = [paragraph for paragraph in paragraphs if paragraph not in reference.strip("\n").split("\n\n")]
+    return "\n\n".join(own or paragraphs[:2])
 
 
 class _Index:
@@ -89,6 +109,9 @@ class _Index:
         self._trials = {trial.key: trial for trial in facts.trials}
         self._replays = {replay.key: replay for replay in facts.replays}
         self._scores = {(score.validator, score.key): score for score in evaluation.judgement.scores}
+        matched = (matched_cell(facts.cells, candidate.name) for candidate in facts.lock.candidates)
+        self._own = {cell.candidate: (cell.told, cell.done) for cell in matched}
+        """Candidate -> the sides of the cell that is the candidate as deployed."""
 
     def replay(self, task: Task, cell: PlannedCell, trial: int) -> Replay | None:
         return self._replays.get(_key(task, cell, trial))
@@ -101,6 +124,9 @@ class _Index:
             "candidate": cell.candidate,
             "cell": cell_name(cell),
             "told": cell.contract,
+            "matched": (cell.told, cell.done) == self._own[cell.candidate] and not cell.control,
+            "messages": list(trial.request.messages) if trial else [],
+            "tools": list(trial.request.tools) if trial else [],
             "done": cell.transport + (" (encoded)" if cell.encoded else ""),
             "reply": _reply(trial),
             "fault": _fault(trial, replay),
@@ -181,17 +207,27 @@ def _score(score: Score | None) -> dict[str, Any] | None:
 # -- for a person --------------------------------------------------------------------------------------------------------
 
 
-def show_text(document: dict[str, Any]) -> str:
-    """The document for a person; a text that is not UTF-8 is shown escaped (backslashes doubled, odd bytes as \\xNN)."""
+def show_text(document: dict[str, Any], *, every: bool = False, full: bool = False) -> str:
+    """The document for a person; a text that is not UTF-8 is shown escaped (backslashes doubled, odd bytes as \\xNN).
+
+    Verdicts of all cells, then RR and the candidate's own cell hop by hop; ``every``: all cells. What the model was told about
+    the path; ``full``: the whole contract.
+    """
     lines = [f"{document['task']}  tier {document['tier']}  hazards: {', '.join(document['hazards']) or 'none'}", ""]
     for message in document["messages"]:
         lines += [f"{message['role']}:", *_indented(message["content"])]
     lines += [*_indented(document["instruction"]), ""]
+    for name, told in document["contracts"].items():
+        text = told["text" if full else "disclosure"].rstrip("\n")
+        lines += [f"told {name}:" if full else f"told {name} (--full for all of it):", *_indented(text), ""]
     width = max((len(cell["candidate"]) for cell in document["cells"]), default=0)
     lines += [f"  {cell['candidate']:{width}}  {cell['cell']:7}  {_verdict(cell)}" for cell in document["cells"]]
-    for cell in document["cells"]:
+    shown = [cell for cell in document["cells"] if every or cell["matched"] or cell["cell"] == "RR"]
+    for cell in shown:
         lines += ["", f"== {cell['candidate']} · told {cell['told']}, done {cell['done']}  [{cell['cell']}]", *_cell_lines(cell)]
-    return "\n".join(lines)
+    if others := list(dict.fromkeys(cell["cell"] for cell in document["cells"] if cell not in shown)):
+        lines += ["", f"more: {', '.join(f'--cell {name}' for name in others)}, or --all"]
+    return "\n".join(one_line(line, keep="\t") for line in lines)  # whatever a name holds, it adds no line
 
 
 def _verdict(cell: dict[str, Any]) -> str:
@@ -216,7 +252,7 @@ def _cell_lines(cell: dict[str, Any]) -> Iterator[str]:
     if cell["problem"]:
         yield f"problem: {cell['problem']}: {cell['reason']}"
     for action in cell["actions"]:
-        yield from action_lines(action)
+        yield from action_lines(action, reply=cell["reply"]["text"] if cell["reply"] else None)
     if cell["setup_failed"]:
         yield f"setup failed: {cell['setup_failed']}"
     if cell["state"]:
@@ -225,10 +261,16 @@ def _cell_lines(cell: dict[str, Any]) -> Iterator[str]:
     yield _verdict(cell)
 
 
-def action_lines(action: dict[str, Any]) -> Iterator[str]:
-    """One command: what each hop made of the text, the command itself, how it ended, and what it wrote."""
+def action_lines(action: dict[str, Any], reply: str | None = None) -> Iterator[str]:
+    """One command: what each hop made of the text, the command itself, how it ended, and what it wrote.
+
+    ``reply``: the text that was shown already; a first hop that equals it is left out.
+    """
     text = None
-    for hop in action["hops"]:
+    hops = list(action["hops"])
+    if hops and reply is not None and _literal(hops[0]["text"]) == reply:
+        text = hops.pop(0)["text"]
+    for hop in hops:
         if hop["text"] == text:
             yield f"hop {hop['layer']}: unchanged"
             continue

@@ -1,4 +1,4 @@
-"""Commands about what ships and what users add: tasks and paths."""
+"""Commands about what ships and what users add: tasks, contracts and paths."""
 
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +21,11 @@ def register(app: typer.Typer) -> None:
     transports = typer.Typer(help="Paths that replies can travel.", no_args_is_help=True)
     for command in (list_transports, show_transport, try_transport):
         transports.command(command.__name__.partition("_")[0])(command)
+    contracts = typer.Typer(help="What models are told about their path.", no_args_is_help=True)
+    for command in (list_contracts, show_contract):
+        contracts.command(command.__name__.partition("_")[0])(command)
     app.add_typer(tasks, name="tasks")
+    app.add_typer(contracts, name="contracts")
     app.add_typer(transports, name="transports")
 
 
@@ -63,6 +67,35 @@ def check_tasks(file: FilesArgument = None, as_json: JsonFlag = False) -> None:
         say(f"{len({f.task for f in findings})} tasks, {len(findings)} proofs, {len(broken)} do not hold")
     if broken:
         raise typer.Exit(EXIT_FAIL)
+
+
+def list_contracts(spec: SpecOption = None, as_json: JsonFlag = False) -> None:
+    """The contracts that ship, and a spec's own: reply shape, the path they describe, their tools."""
+    from crosspath.app.resolve import contracts_named, read_own
+
+    own = read_own(None, spec)
+    found = contracts_named(own.contracts, own.base).values()
+    rows = [(c.name, c.shape, c.discloses, c.reference, ", ".join(tool.name for tool in c.tools)) for c in found]
+    if as_json:
+        print_json([dict(zip(("name", "shape", "discloses", "reference", "tools"), row, strict=True)) for row in rows])
+    else:
+        print_table(("contract", "reply shape", "discloses", "reference", "tools"), rows)
+
+
+def show_contract(
+    name: Annotated[str, typer.Argument(help="Name of a contract, or a Markdown file of your own.")],
+    spec: SpecOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """One contract, word for word: the system prompt, the tools, and what it discloses."""
+    from crosspath.app.prompts import contract_document, contract_text
+    from crosspath.app.resolve import read_own
+
+    document = contract_document(name, read_own(None, spec))
+    if as_json:
+        print_json(document)
+    else:
+        say(contract_text(document))
 
 
 def list_transports(as_json: JsonFlag = False) -> None:

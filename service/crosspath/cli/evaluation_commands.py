@@ -1,4 +1,4 @@
-"""Commands about evaluations: run, plan, replay, validate, report, show, log."""
+"""Commands about evaluations: run, plan, prompts, replay, validate, report, show, log."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +13,7 @@ from crosspath.cli.output import (
     StoreOption,
     live_progress,
     print_json,
+    print_json_lines,
     print_table,
     remark,
     say,
@@ -32,7 +33,7 @@ NoMlflow = Annotated[bool, typer.Option("--no-mlflow", help="Keep the result in 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the tree."""
-    for command in (run, plan, replay, validate, report, show, log):
+    for command in (run, plan, prompts, replay, validate, report, show, log):
         app.command()(command)
 
 
@@ -69,6 +70,25 @@ def plan(
         print_json(document)
     else:
         say(plan_text(document))
+
+
+def prompts(
+    spec: SpecFile,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON line per request; add `reply` for a recording.")] = False,
+) -> None:
+    """Print what each model will be told, word for word. Nothing is sent.
+
+    With `--json` each line is what a recorded reply needs but for `reply` (or `tool_calls`): answer the lines elsewhere, add it,
+    and name the file as `recorded/FILE`.
+    """
+    from crosspath.app.prompts import prompts as every_prompt
+    from crosspath.app.prompts import prompts_text
+
+    found = every_prompt(spec)
+    if as_json:
+        print_json_lines(found)
+    else:
+        say(prompts_text(found))
 
 
 def replay(
@@ -149,6 +169,8 @@ def show(
     trial: Annotated[int, typer.Option("--trial", min=0, help="Which trial.")] = 0,
     shell: Annotated[bool, typer.Option("--shell", help="Open a shell in the sandbox, just before the command.")] = False,
     cell: Annotated[str | None, typer.Option("--cell", help="Only this cell: RR, RN, NR, NN or control.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every cell in full, not only RR and the candidate's own.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="All that the model was told, not only what is about the path.")] = False,
     store: StoreOption = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -166,7 +188,7 @@ def show(
     if as_json:
         print_json(document)
     else:
-        say(show_text(document))
+        say(show_text(document, every=every or cell is not None, full=full))
 
 
 # -- what they share -----------------------------------------------------------------------------------------------------

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from crosspath.escaping import one_line
+
 if TYPE_CHECKING:
     from crosspath.pipeline.evaluate import Progress
 
@@ -34,16 +36,18 @@ def print_json(document: Any) -> None:
     say(json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False))
 
 
+def print_json_lines(documents: Sequence[Any]) -> None:
+    """One strict JSON document a line on standard output."""
+    say("\n".join(json.dumps(document, ensure_ascii=True, allow_nan=False) for document in documents))
+
+
 def say(text: str) -> None:
-    """Text for a person on standard output; control characters of a hostile reply are shown, not obeyed.
+    """Text for a person on standard output; control and format characters of a hostile reply are shown, not obeyed.
 
     Raises:
         OutputClosed: nobody reads it.
     """
-    _write(text.translate(_CONTROLS))
-
-
-_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+    _write(one_line(text, keep="\n\t"))
 
 
 def _write(text: str) -> None:
@@ -57,7 +61,7 @@ def _write(text: str) -> None:
 def remark(text: str) -> None:
     """A sentence on standard error."""
     with suppress(BrokenPipeError):
-        sys.stderr.write(text + "\n")
+        sys.stderr.write(one_line(text, keep="\n\t") + "\n")
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -71,7 +75,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
     for column in columns:
         table.add_column(Text(column), overflow="fold")
     for row in rows:
-        table.add_row(*(Text("" if cell is None else str(cell).translate(_CONTROLS)) for cell in row))
+        table.add_row(*(Text("" if cell is None else one_line(str(cell))) for cell in row))
     console = Console()
     if not console.is_terminal:
         console = Console(width=WIDTH_OF_A_FILE)

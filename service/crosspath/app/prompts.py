@@ -1,0 +1,85 @@
+"""``crosspath prompts`` and ``crosspath contracts``: what models are told, word for word."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from crosspath.app.resolve import Own, errors_name, planned, read_spec
+from crosspath.pipeline.answers import provider, recorded_file
+from crosspath.types import Contract, Request
+
+
+def prompts(spec: Path) -> list[dict[str, Any]]:
+    """One mapping per request, in the order of the plan, with what a recorded reply needs beside its ``reply``.
+
+    Nothing is asked, and recordings need not exist yet. Candidates that a recording can't tell apart share one line.
+
+    Raises:
+        ConfigError: the spec is wrong.
+    """
+    with errors_name(str(spec)):
+        plan = planned(*read_spec(spec))
+    seen: dict[tuple[object, ...], dict[str, Any]] = {}
+    for request in plan.requests:
+        asked = _prompt(request)
+        seen.setdefault((asked["model"], asked["task"], asked["contract"], asked["trial"]), asked)
+    return list(seen.values())
+
+
+def _prompt(request: Request) -> dict[str, Any]:
+    return {
+        "model": _recorded_name(request.model),
+        "task": request.trial.task,
+        "contract": request.contract,
+        "trial": request.trial.index,
+        "messages": list(request.messages),
+        "tools": list(request.tools),
+    }
+
+
+def _recorded_name(model: str) -> str:
+    """The name that a line of a recording gives: ``b`` for ``recorded/a.jsonl#b``, and the file's name where none is asked for."""
+    if provider(model) != "recorded":
+        return model
+    file, name = recorded_file(model)
+    return name or Path(file).stem
+
+
+def prompts_text(found: list[dict[str, Any]]) -> str:
+    """For a person: each request with its messages, and the names of its tools."""
+    return "\n".join(line for prompt in found for line in _prompt_lines(prompt))
+
+
+def _prompt_lines(prompt: dict[str, Any]) -> Iterator[str]:
+    yield f"== {prompt['model']} · {prompt['task']} · told {prompt['contract']} · trial {prompt['trial']}"
+    for message in prompt["messages"]:
+        yield f"{message['role']}:"
+        yield from (f"  | {line}" for line in message["content"].removesuffix("\n").split("\n"))
+    if prompt["tools"]:
+        yield f"tools: {', '.join(tool['function']['name'] for tool in prompt['tools'])}"
+    yield ""
+
+
+def contract_document(name: str, own: Own) -> dict[str, Any]:
+    """A contract by name or file, with what it tells, offers, demands and discloses.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    contract = own.contract(name)
+    return contract.model_dump(mode="json") | {"digest": contract.digest}
+
+
+def contract_text(document: dict[str, Any]) -> str:
+    """For a person: a head, the tools, and the text word for word."""
+    contract = Contract.model_validate({key: value for key, value in document.items() if key != "digest"})
+    lines = [
+        f"{contract.name}  version {contract.version}",
+        f"reply shape  {contract.shape}" + (f" (shell text in the field {contract.field!r})" if contract.shape == "json" else ""),
+        f"discloses    {contract.discloses}",
+        f"reference    {contract.reference}",
+    ]
+    for tool in contract.tools:
+        how = f"its {tool.argument!r} is shell text" if tool.argument else f"writes a file: {' and '.join(tool.write or ())}"
+        lines.append(f"tool         {tool.name}: {how}" + (f", on the path {tool.path}" if tool.path else ""))
+    return "\n".join([*lines, "", contract.text.rstrip("\n")])
