@@ -31,8 +31,11 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
     assert f"Usage: crosspath {command}" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", [*COMMANDS[:8], "contracts list", "contracts show", "doctor", "demo", "ui", "tasks list", "tasks show", "tasks check",
-                                     "transports list", "transports show", "transports try"])  # fmt: skip
+@pytest.mark.parametrize(
+    "command",
+    [*COMMANDS[:8], "contracts list", "contracts show", "doctor", "demo", "ui", "tasks list", "tasks show", "tasks check",
+     "transports list", "transports show", "transports try"],
+)  # fmt: skip
 def test_every_command_has_json(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Every command that gives something takes `--json`."""
     assert run([*command.split(), "--help"]) == 0
@@ -111,7 +114,7 @@ def test_hostile_text_does_not_steer_the_terminal(capsys: pytest.CaptureFixture[
     """Escape sequences of a reply are shown, not obeyed; line ends and tabs stay."""
     say("a\x1b[31mb\x9bc\rd\te\nf")
     print_table(("x",), [("\x1b[2J",)])
-    assert capsys.readouterr().out.startswith("a\\x1b[31mb\\x9bc\\x0dd\te\nf\n")
+    assert capsys.readouterr().out.startswith("a\\x1b[31mb\\u009bc\\rd\te\nf\n")
 
 
 def test_table_folds_on_a_narrow_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING
 
 from crosspath.analysis import decomposition_tables, report_markdown, summary_text
 from crosspath.pipeline.judge import FactIndex
+from crosspath.pipeline.plan import matched_cell
 from crosspath.types import Comparison, Decomposition, Facts, Judgement
 
 if TYPE_CHECKING:
@@ -21,7 +23,11 @@ _EMPTY = {
 """Columns of frames without a row: nothing failed, or there is no path to compare with."""
 
 
-@dataclass(frozen=True)
+SHOWN_CANDIDATES = 6
+"""How many fit into the short form of an evaluation."""
+
+
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """Facts, what follows from them, and where they were logged."""
 
@@ -37,6 +43,30 @@ class Evaluation:
     @property
     def id(self) -> str:
         return self.facts.head.id
+
+    def __repr__(self) -> str:
+        """Two lines: id and status, then each candidate's reference and matched cell."""
+        rows = [f"{name} {', '.join(f'{cell} {count}' for cell, count in cells)}" for name, cells in self._rates()]
+        more = f"; and {len(rows) - SHOWN_CANDIDATES} more" if len(rows) > SHOWN_CANDIDATES else ""
+        return f"<Evaluation {self.id} ({self.facts.head.status})\n {'; '.join(rows[:SHOWN_CANDIDATES])}{more}>"
+
+    def _repr_html_(self) -> str:
+        """The same as a small table, for notebooks."""
+        rows = "".join(
+            f"<tr><td>{escape(name)}</td><td>{escape(', '.join(f'{cell} {count}' for cell, count in cells))}</td></tr>"
+            for name, cells in self._rates()
+        )
+        head = f"<caption>{escape(self.id)} ({escape(self.facts.head.status)})</caption>"
+        return f"<table>{head}<tr><th>candidate</th><th>right of scored</th></tr>{rows}</table>"
+
+    def _rates(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """Candidate -> name and counts of RR and of the cell that is the candidate as deployed."""
+        found: list[tuple[str, list[tuple[str, str]]]] = []
+        for decomposition in self.judgement.decompositions:
+            own = matched_cell(self.facts.cells, decomposition.candidate).name
+            cells = (decomposition.cell(name) for name in dict.fromkeys(("RR", own)))
+            found.append((decomposition.candidate, [(cell.name, f"{cell.passed}/{cell.scored}") for cell in cells if cell]))
+        return found
 
     def decomposition(self, candidate: str) -> Decomposition:
         """The decomposition of one candidate.

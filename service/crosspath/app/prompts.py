@@ -38,7 +38,7 @@ def _prompt(request: Request) -> dict[str, Any]:
 
 
 def _recorded_name(model: str) -> str:
-    """The name that a line of a recording gives: ``b`` for ``recorded/a.jsonl#b``, and the file's name where none is asked for."""
+    """The name that a line of a recording gives: ``b`` for ``recorded/a.jsonl#b``, the file's name where none is asked for."""
     if provider(model) != "recorded":
         return model
     file, name = recorded_file(model)

@@ -9,8 +9,8 @@ from crosspath.types import Reply, ToolCall, Usage
 from crosspath.types.recorded import RecordedReply
 
 RECORDED_FIELDS = (
-    "model", "task", "contract", "trial", "turn", "messages", "tools", "reply", "tool_calls", "fidelity", "finish_reason", "usage",
-    "cost_usd", "latency_s", "served_model", "fingerprint",
+    "model", "task", "contract", "trial", "turn", "messages", "tools", "reply", "tool_calls", "fidelity", "finish_reason",
+    "usage", "cost_usd", "latency_s", "served_model", "fingerprint",
 )  # fmt: skip
 """``tools`` is taken and not kept, so that a line of ``crosspath prompts --json`` with a ``reply`` is a recorded reply."""
 FIDELITIES = ("raw", "reserialised")

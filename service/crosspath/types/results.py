@@ -206,6 +206,24 @@ class Comparison(Record):
     warning: str = ""
     """Why the two must not be ranked by this number: trials that one of them lacks."""
 
+    def __str__(self) -> str:
+        """A few lines for a person: the difference in points with its interval, what it is an estimate of, what was changed."""
+        lines = [f"{self.b} - {self.a}: {_points(self.difference)}"]
+        lines += [f"  {field}: {before} -> {after}" for field, before, after in self.changed]
+        return "\n".join([*lines, f"! {self.warning}"] if self.warning else lines)
+
+    __repr__ = __str__
+
+
+def _points(estimate: Estimate) -> str:
+    if estimate.value is None:
+        return "unknown (nothing could be compared)"
+    interval = ""
+    if estimate.low is not None and estimate.high is not None:
+        interval = f" [{100 * estimate.low:+.1f}, {100 * estimate.high:+.1f}]"
+    about = f"n = {estimate.n}, {estimate.estimand}, {estimate.method}"
+    return f"{100 * estimate.value:+.1f} points{interval} ({about})"
+
 
 class UnstableTrial(Record):
     """A trial whose repeated replays on one path disagree."""
