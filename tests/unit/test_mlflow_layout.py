@@ -104,7 +104,7 @@ def test_nothing_secret() -> None:
 
 def test_unknown_is_left_out() -> None:
     """An unknown cost, an empty cell or an infinite value is no metric; zero is one."""
-    assert finite({"a": None, "b": float("nan"), "c": float("inf"), "d": 0}) == {"d": 0.0}
+    assert finite({"a": None, "b": float("nan"), "c": float("inf"), "d": 0, "e": 10**400, "f": -(10**400)}) == {"d": 0.0}
     _, judgement = evaluation()
     assert "cost_usd" not in spend_metrics(judgement)
     assert finite({"third": 1 / 3}) == {"third": 0.3333}

@@ -110,7 +110,7 @@ def test_a_refusal_is_free_and_a_broken_connection_is_not() -> None:
     """Only where the server certainly did no work is nothing spent but the request."""
     worst = Amount(1.0, 1, 100)
     assert failed(worst, Fault(boundary="model", type="rate_limit", message="")) == Amount(0.0, 1, 0)
-    for kind in ("timeout", "connection", "bad_response", "executor"):
+    for kind in ("timeout", "connection", "bad_response", "executor", "model", "unknown"):
         assert failed(worst, Fault(boundary="model", type=kind, message="")) == worst
 
 

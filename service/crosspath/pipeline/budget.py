@@ -61,8 +61,9 @@ def settled(worst: Amount, reply: Reply) -> Amount:
     return Amount(worst.cost_usd if reply.cost_usd is None else reply.cost_usd, 1, tokens)
 
 
-MAY_BE_BILLED = frozenset({"timeout", "connection", "bad_response", "executor"})
-"""Faults after which the server may still have done, and billed, the work."""
+MAY_BE_BILLED = frozenset({"timeout", "connection", "bad_response", "executor", "model", "unknown"})
+"""Faults after which the server may still have done, and billed, the work; ``model`` and ``unknown`` are those that nobody
+foresaw, perhaps while its answer was read."""
 
 
 def failed(worst: Amount, fault: Fault) -> Amount:

@@ -199,8 +199,9 @@ class _Call:
         prices = self.request.input_usd_per_mtok, self.request.output_usd_per_mtok
         if prices != (None, None):
             return cost_of(reply.usage, *prices)
-        if reply.usage is None or response is None:
-            return None
+        usage = reply.usage
+        if response is None or usage is None or usage.prompt_tokens is None or usage.completion_tokens is None:
+            return None  # litellm would count an unknown side as nothing, or believe an impossible one
         try:
             with boundary(ModelError, "cost"):
                 return litellm().completion_cost(completion_response=response, model=self.request.model)

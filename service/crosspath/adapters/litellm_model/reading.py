@@ -7,6 +7,8 @@ from typing import Any
 
 from crosspath.types import Reply, ToolCall, Usage
 
+MOST_TOKENS = 10**9
+"""Of one request; no model reads or writes as many."""
 _FINISH = ("stop", "length", "tool_calls", "content_filter", "function_call")
 _MENTIONS_USAGE = re.compile(r'"[^"]*(?:usage|token|_count)[^"]*"\s*:', re.IGNORECASE)
 
@@ -86,7 +88,8 @@ def _detail(usage: Mapping[str, Any], group: str, name: str) -> int | None:
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    """A count of tokens that a server can mean; everything else is unknown, and no sum of it can overflow."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS else None
 
 
 def _string(value: Any) -> str | None:

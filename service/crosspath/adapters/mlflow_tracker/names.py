@@ -75,7 +75,15 @@ def flatten(value: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str
 
 def finite(metrics: Mapping[str, float | int | None]) -> dict[str, float]:
     """The metrics that are known, to four decimals (exact in the bundle); an unknown one is left out, never NaN or 0."""
-    return {name: round(float(value), 4) for name, value in metrics.items() if value is not None and math.isfinite(value)}
+    known = {name: number for name, value in metrics.items() if (number := _as_float(value)) is not None}
+    return {name: round(number, 4) for name, number in known.items() if math.isfinite(number)}
+
+
+def _as_float(value: float | int | None) -> float | None:
+    try:
+        return None if value is None else float(value)
+    except OverflowError:  # an integer beyond any float: as good as infinite
+        return None
 
 
 def chunks(items: Sequence[T], size: int = MAX_BATCH) -> Iterator[Sequence[T]]:
