@@ -140,7 +140,7 @@ def test_what_is_missing_is_told_beside_every_number(serve: Serve, spec: MakeSpe
     cell = found.decomposition("m").cell("RR")
     assert cell is not None
     assert (cell.planned, cell.scored, cell.passed, cell.faults) == (10, 7, 5, 3)
-    assert "3 trials have no reply (server_error 3): they are missing, not wrong." in found.judgement.warnings
+    assert f"3 trials have no reply (server_error 3: status 529: no, {server.url}): they are missing, not wrong." in found.judgement.warnings
     assert (found.judgement.spend.requests, found.judgement.spend.requests_failed) == (7 + 3 * 2, 3 * 2)
     assert len(server.requests) == 13
     assert (found.facts.head.status, exit_code(found)) == ("stopped", 5)
@@ -208,7 +208,7 @@ def test_a_wall_time_limit_stops_and_keeps_what_was_done(serve: Serve, spec: Mak
     assert time.monotonic() - started < 20
     assert [bool(trial.reply) for trial in found.facts.trials] == [True, False, False]
     assert (found.facts.head.status, exit_code(found)) == ("stopped", 3)
-    assert "2 trials have no reply (budget 2): they are missing, not wrong." in found.judgement.warnings
+    assert "2 trials have no reply (budget 2: limit max_wall_s reached): they are missing, not wrong." in found.judgement.warnings
 
 
 def test_a_finished_evaluation_replays_through_a_new_path_without_its_model(
@@ -328,3 +328,25 @@ def test_a_server_in_trouble_is_not_given_up(serve: Serve, spec: MakeSpec, tmp_p
     server = serve(lambda received: fails(503 if received.number % 2 else 429))
     _evaluate(spec({"m": server.url}, [_task(f"task-{n}") for n in range(8)]), tmp_path / "store")
     assert len(server.requests) == 16
+
+
+@pytest.mark.parametrize("arguments", ['{"command": \\n"echo hi"}', '{"command": "\\u00', "{'command': 'true'}", ""])
+def test_broken_tool_arguments_are_kept_as_they_came(arguments: str, serve: Serve, spec: MakeSpec, tmp_path: Path) -> None:
+    """Arguments that are no JSON are stored letter by letter, beside the response they came in, and named as the cause
+    (https://github.com/OpenHands/software-agent-sdk/issues/2488).
+    """
+    server = serve(lambda _: answer(tool_calls=[("run_shell", arguments)]))
+    asked = spec({"m": server.url}, [_task("one")])
+    asked["candidates"]["m"]["contract"] = "tool-call"
+    done = _evaluate(asked, tmp_path / "store")
+    found = crosspath.load(done.id, store=tmp_path / "store")
+    (trial,) = found.facts.trials
+    assert trial.reply is not None
+    assert [call.arguments for call in trial.reply.tool_calls] == [arguments]
+    assert trial.reply.fidelity == "raw"
+    assert trial.reply.raw_response is not None
+    sent = json.loads(trial.reply.raw_response)["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"]
+    assert sent == arguments
+    cell = found.decomposition("m").cell("RR")
+    assert cell is not None
+    assert cell.causes == {"contract_error": 1}

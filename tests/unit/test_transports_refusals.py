@@ -102,4 +102,4 @@ def test_no_command_of_the_catalogue_or_of_an_incident_is_a_refusal(told: Contra
 @given(st.text(), st.sampled_from(OPENERS))
 def test_an_opener_behind_a_command_never_counts(text: str, opener: str) -> None:
     """Whatever a reply says after its first command word."""
-    assert said(f"printf %s {text} {opener}").problem is None
+    assert said(f"printf %s {text} {opener}").problem != "refusal"

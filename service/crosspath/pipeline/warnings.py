@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from crosspath.pipeline.disclosure import mismatch
 from crosspath.transports import is_fenced
-from crosspath.types import Decomposition, Facts, Fault
+from crosspath.types import Decomposition, Facts, Fault, Request
 
 MESSAGE_CHARACTERS = 160
 """Longest message of a fault that a warning repeats."""
@@ -57,11 +57,16 @@ def _disclosures(facts: Facts, decompositions: Sequence[Decomposition]) -> Itera
 
 
 def _faults(facts: Facts) -> Iterator[str]:
-    of_trials = [(trial.fault, trial.request.endpoint) for trial in facts.trials if trial.fault]
+    of_trials = [(trial.fault, _origin(trial.fault, trial.request)) for trial in facts.trials if trial.fault]
     of_replays = [(replay.fault, None) for replay in facts.replays if replay.fault]
     for what, faults in (("trials have no reply", of_trials), ("replays have no facts", of_replays)):
         if faults:
             yield f"{len(faults)} {what} ({_fault_words(faults)}): they are missing, not wrong."
+
+
+def _origin(fault: Fault, request: Request) -> str | None:
+    """The endpoint where it was one that failed; a limit of our own has none."""
+    return request.endpoint if fault.boundary == "model" else None
 
 
 def _fault_words(faults: Sequence[tuple[Fault, str | None]]) -> str:
