@@ -11,14 +11,16 @@ import subprocess
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from crosspath.adapters.sandboxing.bubblewrap_room import BubblewrapRoom, Cage, open_room
 from crosspath.adapters.sandboxing.cgroups import open_cgroup
 from crosspath.adapters.sandboxing.environment import environment
 from crosspath.adapters.sandboxing.jobs import Start, run_job
+from crosspath.adapters.sandboxing.seccomp import filter_program
 from crosspath.adapters.sandboxing.shell import open_shell
 from crosspath.adapters.sandboxing.spawning import Spawner, SpawnerGone, unprivileged_uid
-from crosspath.adapters.sandboxing.system_view import system_arguments, write_etc
+from crosspath.adapters.sandboxing.system_view import system_arguments, write_system
 from crosspath.adapters.sandboxing.toolchain import toolchain
 from crosspath.errors import SandboxError
 from crosspath.types import Execution, Fault, ReplayJob, SandboxLimits, Task, Toolchain
@@ -26,6 +28,9 @@ from crosspath.types import Execution, Fault, ReplayJob, SandboxLimits, Task, To
 INSTALL_HINT = (
     "bubblewrap is not installed; run: sudo apt-get install -y bubblewrap (dnf, apk and pacman call it bubblewrap, too)"
 )
+
+_FILTERING = Path("/proc/sys/kernel/seccomp/actions_avail")
+"""Is there where the kernel can filter system calls."""
 
 
 class BubblewrapSandbox:
@@ -127,11 +132,12 @@ def _open_cage(program: str, limits: SandboxLimits) -> Cage:
         if _counts_processes_per_namespace():
             rlimits |= {"RLIMIT_NPROC": limits.processes}
     spawner = Spawner(unprivileged_uid(), rlimits)
-    write_etc(spawner.open(spawner.base))
+    write_system(spawner.open(spawner.base))
     jobs = spawner.open(f"{spawner.base}/job")
-    enforced, missing = _limits(cgroup.limits if cgroup else (), rlimits)
+    calls = filter_program(os.uname().machine) if _FILTERING.exists() else None
+    enforced, missing = _limits(cgroup.limits if cgroup else (), rlimits, calls)
     version = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    return Cage(spawner, cgroup, os.fsencode(path), system_arguments(spawner.base), version, jobs, enforced, missing)
+    return Cage(spawner, cgroup, os.fsencode(path), system_arguments(spawner.base), version, jobs, calls, enforced, missing)
 
 
 def _counts_processes_per_namespace() -> bool:
@@ -140,13 +146,14 @@ def _counts_processes_per_namespace() -> bool:
     return found is not None and (int(found[1]), int(found[2])) >= (5, 14)
 
 
-def _limits(by_cgroup: Sequence[str], rlimits: dict[str, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _limits(by_cgroup: Sequence[str], rlimits: dict[str, int], calls: bytes | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What is in force and what is not, in the words of ``Limit``."""
     enforced = ["time", "output", "disk", "entries", "network", "files"]
     missing: list[str] = []
     for name in ("memory", "processes"):
         in_force = name in by_cgroup or (name == "processes" and "RLIMIT_NPROC" in rlimits)
         (enforced if in_force else missing).append(name)
+    (missing if calls is None else enforced).append("syscalls")
     if "memory" in missing and "RLIMIT_DATA" in rlimits:
         enforced.append("memory per process")
     return tuple(enforced), tuple(missing)

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from crosspath.adapters.sandboxing.bubblewrap_start import BLOCK_FD, SETTLING, STATUS_FD, Running
+from crosspath.adapters.sandboxing.bubblewrap_start import BLOCK_FD, FILTER_FD, FIRST_PROCESS, STATUS_FD, Running
 from crosspath.adapters.sandboxing.cgroups import Cgroup
 from crosspath.adapters.sandboxing.environment import Places
 from crosspath.adapters.sandboxing.failures import JobFailure
 from crosspath.adapters.sandboxing.jobs import Start
 from crosspath.adapters.sandboxing.spawning import Spawner
-from crosspath.adapters.sandboxing.system_view import INSIDE
+from crosspath.adapters.sandboxing.system_view import FIRST_PROGRAM, INSIDE
 from crosspath.adapters.sandboxing.workdir import remove_tree, write_entries
 from crosspath.types import Command, ExecResult, FileEntry, Limit, SandboxLimits, Task
 
@@ -33,6 +33,8 @@ class Cage:
     version: str
     jobs: int
     """The directory of all jobs, open."""
+    filter: bytes | None
+    """Of system calls."""
     enforced: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
 
@@ -73,7 +75,7 @@ class BubblewrapRoom:
     def start(self, start: Start) -> ExecResult:
         """Run one program in its own ``bwrap``; when this returns its first process, and so all of them, are dead."""
         argv = self._argv(start, [(self._reachable(bind), bind) for bind in start.binds])
-        with Running(self.cage.spawner, self.cage.cgroup, argv, start, self.limits) as running:
+        with Running(self.cage.spawner, self.cage.cgroup, argv, start, self.limits, self.cage.filter) as running:
             result = running.finish()
         return result.model_copy(update={"limits_hit": (*result.limits_hit, *self._limits_hit())})
 
@@ -91,9 +93,10 @@ class BubblewrapRoom:
         for name, value in start.env.items():
             words += ["--setenv", name, value]
         words += ["--json-status-fd", str(STATUS_FD), "--block-fd", str(BLOCK_FD)]
-        encoded = [word.encode("utf-8", "surrogateescape") for word in words]
-        settling = [b"--as-pid-1", b"--", b"sh", b"-c", SETTLING.encode(), b"sh"] if start.settle_s else [b"--"]
-        return [self.cage.program, *encoded, *settling, *start.argv]
+        if self.cage.filter is not None:
+            words += ["--seccomp", str(FILTER_FD)]
+        words += ["--as-pid-1", "--", FIRST_PROGRAM, "-c", FIRST_PROCESS, "sh"]
+        return [self.cage.program, *(word.encode("utf-8", "surrogateescape") for word in words), *start.argv]
 
     def _reachable(self, bind: str) -> str:
         """The host path ``bind`` where the unprivileged uid can get at it."""

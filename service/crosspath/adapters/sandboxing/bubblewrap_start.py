@@ -2,8 +2,11 @@
 
 ``bwrap`` blocks its first process after all mounts are made; meanwhile we take a pidfd of that process and move it into the
 control group. Only then the command starts. The first process of a process namespace dies last: when the pidfd is
-readable, nothing of the command is alive. (That ``bwrap`` itself has returned does not mean that.) An exit status counts
-only when ``bwrap`` reports it in its status document: it doesn't when the program could not be executed.
+readable, nothing of the command is alive. (That ``bwrap`` itself has returned does not mean that.)
+
+The exit status is what the first process says through a socket of its own: ``bwrap``'s own first process would report it, but
+a command can write into that one's memory. Ours is a shell whose program file nobody inside may read, which makes the kernel
+close its memory and descriptors to all.
 """
 
 import contextlib
@@ -11,6 +14,7 @@ import json
 import os
 import select
 import signal
+import socket
 import time
 from collections.abc import Sequence
 
@@ -21,26 +25,35 @@ from crosspath.adapters.sandboxing.jobs import Start
 from crosspath.adapters.sandboxing.spawning import Spawner
 from crosspath.types import ExecResult, SandboxLimits
 
-STATUS_FD, BLOCK_FD, MARK_FD, HOLD_FD = 3, 4, 5, 6
+STATUS_FD, BLOCK_FD, MARK_FD, HOLD_FD, FILTER_FD = 3, 4, 5, 6, 7
 """Descriptor numbers in ``bwrap``."""
-SETTLING = (
-    f'exec 7>&2 2>/dev/null; (exec "$@" 2>&7 7>&- {MARK_FD}>&- {HOLD_FD}<&-); '
+FIRST_PROCESS = (
+    f'exec 7>&2 2>/dev/null; command -v "$1" >/dev/null || {{ echo missing >&{MARK_FD}; exit; }}; '
+    f'(exec "$@" 2>&7 7>&- {MARK_FD}>&- {HOLD_FD}<&-); '
     f"echo $? >&{MARK_FD}; exec {MARK_FD}>&- 7>&-; read -r _ <&{HOLD_FD}"
 )
-"""Runs as process 1, which the command can't kill: says how the command ended, then stays until it is killed."""
+"""Shell text of process 1, which the command can't kill: says how the command ended, then stays until it is killed."""
 _START_DEADLINE_S = 30.0
 _DEATH_DEADLINE_S = 30.0
+_GREATEST_STATUS = 255
 
 
 class Running:
     """A context manager: inside it the command may be alive, after it the command and all it started are dead."""
 
     def __init__(
-        self, spawner: Spawner, cgroup: Cgroup | None, argv: Sequence[bytes], start: Start, limits: SandboxLimits
+        self,
+        spawner: Spawner,
+        cgroup: Cgroup | None,
+        argv: Sequence[bytes],
+        start: Start,
+        limits: SandboxLimits,
+        filter_: bytes | None,
     ) -> None:
         self._spawner, self._cgroup, self._argv, self._start, self._limits = spawner, cgroup, argv, start, limits
+        self._filter = filter_
         self._pid, self._pidfd = 0, -1
-        self._status = b""
+        self._status = self._mark = b""
 
     def __enter__(self) -> "Running":
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
@@ -57,16 +70,18 @@ class Running:
         (stdout, stdout_write), (stderr, stderr_write) = _pipe(), _pipe()
         self._capture = Capture(stdin, self._start.stdin, stdout, stderr, self._limits.output_bytes)
         ours.callback(self._capture.close)
+        self._open_controls(ours, theirs, [stdin_read, stdout_write, stderr_write])
+
+    def _open_controls(self, ours: contextlib.ExitStack, theirs: contextlib.ExitStack, streams: Sequence[int]) -> None:
+        """Open what else is between us and ``bwrap``, and start it with ``streams`` as its first three descriptors."""
         self._status_fd, status_write = _pipe()
         block_read, self._block_fd = _pipe()
-        given = [stdin_read, stdout_write, stderr_write, status_write, block_read]
-        kept = [self._status_fd, self._block_fd]
-        if self._start.settle_s:
-            self._mark_fd, mark_write = _pipe()
-            hold_read, hold = _pipe()
-            given += [mark_write, hold_read]
-            kept += [self._mark_fd, hold]
-        for stack, fds in ((ours, kept), (theirs, given)):
+        # Sockets, because a pipe could be opened a second time through /proc.
+        (self._mark_fd, mark), (hold, held) = _sockets(), _sockets()
+        given = [*streams, status_write, block_read, mark, held]
+        if self._filter is not None:
+            given.append(_pipe_with(self._filter))
+        for stack, fds in ((ours, (self._status_fd, self._block_fd, self._mark_fd, hold)), (theirs, set(given))):
             for fd in fds:
                 stack.callback(os.close, fd)
         self._spawner.spawn(self._argv, given)
@@ -81,35 +96,24 @@ class Running:
         started = time.monotonic()
         with contextlib.suppress(BrokenPipeError):  # it died while being set up: no exit status will be reported
             os.write(self._block_fd, b"x")
-        if self._start.settle_s:
-            return self._settled(started)
-        pumped = pump(self._capture, self._is_dead, started + self._start.timeout_s, self._limits.output_total_bytes)
-        duration_s = time.monotonic() - started
-        self._kill_and_wait()
-        return self._result(pumped, None if _killed(pumped) else self._exit_status(), duration_s)
-
-    def _settled(self, started: float) -> ExecResult:
-        marks: list[bytes] = []
-
-        def ended(ready: set[int]) -> bool:
-            if self._mark_fd in ready:
-                marks.append(os.read(self._mark_fd, 16))
-                return True
-            return self._is_dead(ready)
-
         self._capture.watch(self._mark_fd)
-        pumped = pump(self._capture, ended, started + self._start.timeout_s, self._limits.output_total_bytes)
+        pumped = pump(self._capture, self._has_ended, started + self._start.timeout_s, self._limits.output_total_bytes)
         duration_s = time.monotonic() - started
         self._capture.unwatch(self._mark_fd)
         leftovers = None
-        if not _killed(pumped):
+        if self._start.settle_s and not _killed(pumped):
             deadline = time.monotonic() + self._start.settle_s
             after = pump(self._capture, self._is_dead, deadline, self._limits.output_total_bytes)
             pumped = Pumped(timed_out=False, too_much_output=after.too_much_output)
             leftovers = self._cgroup.count_processes({self._pid}) if self._cgroup else None
         self._kill_and_wait()
-        exit_code = int(marks[0]) if marks and marks[0].strip().isdigit() and not _killed(pumped) else None
-        return self._result(pumped, exit_code, duration_s, leftovers)
+        return self._result(pumped, None if _killed(pumped) else self._exit_status(), duration_s, leftovers)
+
+    def _has_ended(self, ready: set[int]) -> bool:
+        if self._mark_fd in ready:
+            self._mark = os.read(self._mark_fd, 16)
+            return True
+        return self._is_dead(ready)
 
     def _result(self, pumped: Pumped, exit_code: int | None, duration_s: float, leftovers: int | None = None) -> ExecResult:
         self._capture.drain()
@@ -147,11 +151,21 @@ class Running:
         return JobFailure("start_failed", said or "bwrap ended without a word")
 
     def _exit_status(self) -> int:
+        """What process 1 said; it is dead."""
+        text = self._mark.strip()
+        if text.isdigit() and len(text) <= 3 and int(text) <= _GREATEST_STATUS:
+            return int(text)
+        if text == b"missing":
+            raise JobFailure("start_failed", f"there is no program {self._start.program!r}")
+        if text:
+            raise JobFailure("start_failed", f"process 1 said {text!r}")
+        # It was killed before it could speak, which only a lack of memory does, or it never was.
         deadline = time.monotonic() + _DEATH_DEADLINE_S
         while self._read_status(deadline):
             pass
         for line in self._status.splitlines()[1:]:
-            return json.loads(line)["exit-code"]
+            if 128 < (status := json.loads(line)["exit-code"]) <= _GREATEST_STATUS:
+                return status
         raise self._not_started()
 
     def _read_status(self, deadline: float) -> bool:
@@ -181,6 +195,19 @@ def _killed(pumped: Pumped) -> bool:
 
 def _pipe() -> tuple[int, int]:
     return os.pipe2(os.O_CLOEXEC)
+
+
+def _sockets() -> tuple[int, int]:
+    one, other = socket.socketpair()
+    return one.detach(), other.detach()
+
+
+def _pipe_with(data: bytes) -> int:
+    """A pipe that holds ``data`` and then ends; less than a page."""
+    reader, writer = _pipe()
+    os.write(writer, data)
+    os.close(writer)
+    return reader
 
 
 def _dev_null() -> int:

@@ -46,6 +46,11 @@ class Start:
     observing: bool = False
     """The work directory is read-only, home and temporary directory are fresh."""
 
+    @property
+    def program(self) -> str:
+        """The first word, for messages."""
+        return self.argv[0].decode(errors="replace") if self.argv else ""
+
 
 class Room(Protocol):
     """The fresh directories of one job, and a way to start programs in them."""

@@ -64,7 +64,7 @@ def _start(room: BubblewrapRoom, task: Task, command: Command, argv: tuple[bytes
 @contextlib.contextmanager
 def _terminal_of(room: BubblewrapRoom, start: Start) -> "Iterator[_Shell]":
     argv = room._argv(start, [(room._reachable(bind), bind) for bind in start.binds])
-    with _Shell(room.cage.spawner, room.cage.cgroup, argv, start, room.limits) as shell:
+    with _Shell(room.cage.spawner, room.cage.cgroup, argv, start, room.limits, room.cage.filter) as shell:
         yield shell
 
 
@@ -81,14 +81,9 @@ class _Shell(Running):
         fcntl.ioctl(slave, termios.TIOCSWINSZ, size)
         self._capture = Capture(None, b"", *_ended_pipes(), 0)
         ours.callback(self._capture.close)
-        (self._status_fd, status_write), (block_read, self._block_fd) = os.pipe(), os.pipe()
-        for stack, fds in (
-            (ours, (self._terminal, self._status_fd, self._block_fd)),
-            (theirs, (slave, status_write, block_read)),
-        ):
-            for fd in fds:
-                stack.callback(os.close, fd)
-        self._spawner.spawn(self._argv, [slave, slave, slave, status_write, block_read])
+        ours.callback(os.close, self._terminal)
+        theirs.callback(os.close, slave)
+        self._open_controls(ours, theirs, [slave, slave, slave])
 
     def interact(self) -> int:
         """Connect the person with the shell until it ends; returns its exit status."""
@@ -106,12 +101,12 @@ class _Shell(Running):
     def _relay(self) -> None:
         here = sys.stdin.fileno()
         while True:
-            ready, _, _ = select.select([here, self._terminal, self._pidfd], [], [])
+            ready, _, _ = select.select([here, self._terminal, self._mark_fd, self._pidfd], [], [])
             if self._terminal in ready:
                 if not (chunk := _read(self._terminal)):
                     return
                 os.write(sys.stdout.fileno(), chunk)
-            elif self._pidfd in ready:
+            elif self._has_ended(set(ready)):
                 return
             if here in ready:
                 os.write(self._terminal, os.read(here, 4096))
