@@ -5,7 +5,11 @@ form; nothing is decoded with replacement characters, because two different file
 """
 
 import re
+import unicodedata
 
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Unicode categories that move the cursor, end a line, turn the direction of text, or can't be seen at all."""
+_USUAL = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _ESCAPE = re.compile(r"\\(?:\\|x([0-9a-f]{2}))")
 
 
@@ -13,6 +17,24 @@ def escape(data: bytes) -> str:
     """``data`` as text: UTF-8 as it is, ``\\`` doubled, any other byte as ``\\xNN``, NUL as ``\\x00``."""
     text = data.replace(b"\\", b"\\\\").decode("utf-8", "backslashreplace")
     return text.replace("\0", "\\x00")
+
+
+def one_line(text: str, keep: str = "") -> str:
+    """Untrusted ``text`` as one line for people: line ends as ``\\n``, control and format characters as ``\\xNN`` or ``\\uNNNN``.
+
+    Characters in ``keep`` stay as they are. Not reversible unless ``text`` is an escaped one, which has no single backslash.
+    """
+    if text.isprintable():
+        return text
+    return "".join(_visible(character) if character not in keep else character for character in text)
+
+
+def _visible(character: str) -> str:
+    if unicodedata.category(character) not in _HIDDEN:
+        return character
+    code = ord(character)
+    wide = f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return _USUAL.get(character) or (f"\\x{code:02x}" if code < 0x80 else wide)
 
 
 def unescape(text: str) -> bytes:

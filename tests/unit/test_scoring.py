@@ -183,7 +183,7 @@ def test_message_inside_a_report_is_found() -> None:
 def test_file_under_a_wrong_name_is_an_extra_file() -> None:
     """The wrong name tells more than the missing one."""
     got = scored(TASK, replay(TASK, FinalState(entries=(file(b"a.txt\r", b"one\n"),))))
-    assert (got.cause, got.reason) == ("extra_files", "missing: a.txt; unexpected: a.txt\r")
+    assert (got.cause, got.reason) == ("extra_files", "missing: a.txt; unexpected: a.txt\\r")
 
 
 def test_untouched_leftover_is_a_tool_that_did_nothing() -> None:

@@ -7,7 +7,7 @@ from crosspath.app.resolve import Own
 from crosspath.app.showing import action_lines
 from crosspath.app.state_diff import readable
 from crosspath.errors import SandboxError
-from crosspath.escaping import escape, unescape
+from crosspath.escaping import escape, one_line, unescape
 from crosspath.transports import assemble, find_path
 from crosspath.types import Delivery, Execution, Fault, ReplayJob, ReplayKey, Reply, Task, TrialKey
 
@@ -65,7 +65,7 @@ def try_text(document: dict[str, Any]) -> str:
     lines.append("final state:" if document["final_state"] else "final state: empty directory")
     for entry in document["final_state"]:
         lines += _entry_lines(entry)
-    return "\n".join(lines)
+    return "\n".join(one_line(line, keep="\t") for line in lines)
 
 
 def _entry_lines(entry: dict[str, Any]) -> list[str]:

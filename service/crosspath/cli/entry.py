@@ -12,6 +12,7 @@ from crosspath import __version__
 from crosspath.cli.exits import EXIT_INFRASTRUCTURE, EXIT_INTERRUPTED, EXIT_OUTPUT_CLOSED, EXIT_USAGE
 from crosspath.cli.output import OutputClosed
 from crosspath.errors import BoundaryError, ConfigError
+from crosspath.escaping import one_line
 
 app = typer.Typer(
     name="crosspath",
@@ -87,5 +88,5 @@ def _usage(error: Any) -> int:
 
 
 def _complain(message: str, code: int) -> int:
-    print(f"crosspath: {' '.join(message.split())}", file=sys.stderr)
+    print(f"crosspath: {one_line(' '.join(message.split()))}", file=sys.stderr)
     return code

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from crosspath.escaping import escape
+from crosspath.escaping import escape, one_line
 from crosspath.scoring.causes import Signs, cause_of, is_signal
 from crosspath.scoring.reported import (
     failed_exits,
@@ -41,7 +41,7 @@ def score(replay: Replay, task: Task, checks: Sequence[CheckResult]) -> Score:
         reported_ok=signs.reported_ok,
         passed=signs.state_ok and exit_ok and signs.executed,
         cause=cause,
-        reason=_reason(cause, signs, replay, checks)[:_REASON_CHARACTERS],
+        reason=one_line(_reason(cause, signs, replay, checks))[:_REASON_CHARACTERS],
         checks=tuple(checks),
     )
 
@@ -112,7 +112,7 @@ def _state_words(failed: Iterable[CheckResult]) -> str:
     groups: dict[str, list[str]] = {"missing": []}
     for check in failed:
         names = groups.setdefault(_group(check), [])
-        name = _short(escape(check.subject))
+        name = _short(one_line(escape(check.subject)))
         if name not in names:
             names.append(name)
     return "; ".join(_group_words(group, names) for group, names in groups.items() if names)
