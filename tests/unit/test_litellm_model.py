@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 from dataclasses import replace
 from email.utils import formatdate
 from pathlib import Path
@@ -135,6 +136,16 @@ def test_the_deadline_holds(turn: Turn) -> None:
     started = time.monotonic()
     assert fault(turn, timeout_s=0.5).type == "timeout"
     assert time.monotonic() - started < 8
+
+
+def test_an_attempt_is_one_request_of_one_timeout() -> None:
+    """A server that takes four seconds and a timeout of one: one request, and about one second; no hidden retry stretches it.
+
+    https://github.com/BerriAI/litellm/issues/850, https://github.com/567-labs/instructor/pull/2633
+    """
+    started = time.monotonic()
+    assert fault(Turn(before_s=4), timeout_s=1).type == "timeout"
+    assert 0.9 < time.monotonic() - started < 3
 
 
 def test_nobody_there_is_a_connection_fault() -> None:
@@ -349,6 +360,19 @@ def test_a_reply_without_the_key_is_left_alone(key: str) -> None:
     """Nothing is replaced or marked where the key does not occur, though half of it does."""
     reply, _ = ask([answer(f"true # {KEY[:-1]}")], api_key_env=key)
     assert (reply.text, reply.scrubbed) == (f"true # {KEY[:-1]}", False)
+
+
+def test_wrong_types_in_an_answer_reach_no_terminal() -> None:
+    """litellm's warnings about a server's wrong types would print its text: they are silenced, a warning of ours is not."""
+    body = json.loads(answer("x").body) | {"model": ["hostile text"], "system_fingerprint": {"hostile": "text"}}
+    body["usage"]["completion_tokens"] = "hostile"
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        reply, _ = ask([raw(json.dumps(body).encode())])
+        warnings.warn("ours", UserWarning, stacklevel=1)
+    assert reply.text == "x"
+    assert [str(warning.message) for warning in seen if "Pydantic" in str(warning.message)] == []
+    assert "ours" in [str(warning.message) for warning in seen]
 
 
 @pytest.mark.parametrize("status", [400, 401, 429, 500])

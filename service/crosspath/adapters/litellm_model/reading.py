@@ -44,7 +44,7 @@ def from_object(response: Any, raw: str | None) -> Reply | None:
     """The reply as litellm made it from another provider's form; None when it holds no choice."""
     if not getattr(response, "choices", None):
         return None
-    chat = response.model_dump()
+    chat = response.model_dump(warnings=False)
     reply = from_chat(chat, chat["choices"][0].get("finish_reason"))
     sent = raw is None or _MENTIONS_USAGE.search(raw)
     usage = _without_invented(reply.usage) if sent else None

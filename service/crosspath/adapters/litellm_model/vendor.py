@@ -6,6 +6,7 @@ from the network, no ``.env`` file read behind the user's back, no telemetry, no
 
 import asyncio
 import os
+import warnings
 from contextvars import ContextVar
 from functools import cache
 from typing import Any
@@ -73,6 +74,15 @@ def litellm() -> Any:
 def transport() -> RecordingTransport:
     """The transport that litellm's SDK clients share."""
     return RecordingTransport(_client)
+
+
+def quieten_serialisers() -> None:
+    """Keep pydantic from printing what a server sent: litellm serialises wrong types with a warning that quotes them.
+
+    It also does so after the call, in tasks and threads of its own, so the filter stays; it takes no other warning. Said before
+    each call, because whoever saves and restores filters (pytest, a notebook) loses it.
+    """
+    warnings.filterwarnings("ignore", "Pydantic serializer warnings:", UserWarning, r"pydantic\.main")
 
 
 def client_for(model: str, api_base: str | None) -> Any:
