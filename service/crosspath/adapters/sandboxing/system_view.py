@@ -48,7 +48,7 @@ def system_arguments(base: str) -> tuple[str, ...]:
     arguments = [
         "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
         "--disable-userns", "--uid", str(UID), "--gid", str(UID), "--hostname", "sandbox",
-        "--die-with-parent", "--new-session", "--clearenv", "--ro-bind", "/usr", "/usr",
+        "--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL", "--ro-bind", "/usr", "/usr",
     ]  # fmt: skip
     for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
         place = Path("/", name)
