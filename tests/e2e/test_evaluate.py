@@ -140,7 +140,10 @@ def test_what_is_missing_is_told_beside_every_number(serve: Serve, spec: MakeSpe
     cell = found.decomposition("m").cell("RR")
     assert cell is not None
     assert (cell.planned, cell.scored, cell.passed, cell.faults) == (10, 7, 5, 3)
-    assert f"3 trials have no reply (server_error 3: status 529: no, {server.url}): they are missing, not wrong." in found.judgement.warnings
+    assert (
+        f"3 trials have no reply (server_error 3: status 529: no, {server.url}): they are missing, not wrong."
+        in found.judgement.warnings
+    )
     assert (found.judgement.spend.requests, found.judgement.spend.requests_failed) == (7 + 3 * 2, 3 * 2)
     assert len(server.requests) == 13
     assert (found.facts.head.status, exit_code(found)) == ("stopped", 5)
