@@ -271,6 +271,8 @@ def test_nothing_observed_is_said_with_the_reason() -> None:
     """Only faults: no count of none, no rate; one cell without a verdict says so in its own place."""
     nothing = summary_text(judgement(on_nested(*[observed_of(0, 0)] * 3)))
     assert "m on nested-shell: none of 24 trials could be observed (fault: rate_limit).\n" in nothing
+    assert "encoded control missing: none of 24 trials could be observed on both sides." in nothing
+    assert "NOT PROVEN" not in nothing
     assert "0 of 0" not in nothing
     one = summary_text(judgement(on_nested(observed_of(0, 0), observed_of(0, 0), rows(24))))
     assert "nothing observed of 24 (fault: rate_limit) when told and run raw;" in one

@@ -70,6 +70,8 @@ def _label(key: tuple[str, int]) -> str:
 def _reason(trials: int, compared: int, differing: int, unstable: int) -> str:
     if not trials:
         return "no replays to compare"
+    if not compared and not unstable:
+        return f"none of {trials} trials could be observed on both sides"
     parts = [f"{compared - differing} of {trials} trials agree with the reference"]
     if differing:
         parts.append(f"{differing} differ every time")

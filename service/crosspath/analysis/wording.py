@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from crosspath.analysis.coverage import coverage, losses, unobserved
+from crosspath.escaping import markdown
 from crosspath.types import Cell, Control, Decomposition, Effect, Estimate, Spend
 
 NONE = "–"
@@ -181,11 +182,11 @@ def _not_applicable(decomposition: Decomposition) -> list[str]:
 
 
 def control_warning(decomposition: Decomposition) -> str:
-    """A sentence where the control does not hold although there are effects; empty otherwise."""
+    """A sentence where the control does not hold although there are effects to misread; empty otherwise."""
     control = decomposition.control
     if control.status == "broken":
         return f"NO VERDICT, the control is broken ({control.reason}): the instrument itself changes results."
-    if control.status == "missing" and decomposition.effects:
+    if control.status == "missing" and decomposition.effects and not unobserved(decomposition):
         return f"NOT PROVEN, the control is missing ({control.reason or 'nothing to compare'})."
     return ""
 
@@ -258,12 +259,11 @@ def p_text(estimate: Estimate) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A Markdown table; cell text can't break out of it."""
+    """A Markdown table; its cells are text, and can't break out of it."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(cell_text(value) for value in line) + " |" for line in lines) + "\n"
 
 
 def cell_text(value: object) -> str:
-    """Text for one table cell: bars escaped, line ends visible, markup inert."""
-    text = str(value).replace("|", "\\|").replace("<", "&lt;").replace("\r", "\\r").replace("\n", "\\n")
-    return text or NONE
+    """Text for one table cell: line ends visible, markup inert."""
+    return markdown(str(value)) or NONE

@@ -29,7 +29,7 @@ def warnings_of(facts: Facts, decompositions: Sequence[Decomposition]) -> tuple[
 
 def _controls(decompositions: Sequence[Decomposition]) -> Iterator[str]:
     for decomposition in decompositions:
-        if decomposition.control.status != "holds":
+        if decomposition.control.status != "holds" and any(cell.scored for cell in decomposition.cells):
             yield (
                 f"{decomposition.candidate}: the control is {decomposition.control.status}"
                 f" ({decomposition.control.reason or 'no reason given'}); its effects are not to be used."
