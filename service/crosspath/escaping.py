@@ -9,6 +9,19 @@ import unicodedata
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode categories that move the cursor, end a line, turn the direction of text, or can't be seen at all."""
+_MARKUP = re.compile(
+    r"""
+      \\(?=[!-/:-@\[-`{-~]|\Z)           # a backslash, where one would mean something
+    | [`*\[\]|~]
+    | (?<![A-Za-z0-9])[_#] | _(?![A-Za-z0-9])  # inside of a word they mean nothing
+    | (?<=[A-Za-z]):(?=//)                # URLs become links without any markup
+    | (?<=mailto|callto):
+    | (?<=www)\.
+    | \A(?:[=>]|[-+](?=[ ]|[-+]+\Z)) | (?<=\A\d)[.)]  # what opens a block
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_ENTITY = re.compile(r"&(?=#?[A-Za-z0-9])")
 _USUAL = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _ESCAPE = re.compile(r"\\(?:\\|x([0-9a-f]{2}))")
 
@@ -35,6 +48,15 @@ def _visible(character: str) -> str:
     code = ord(character)
     wide = f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
     return _USUAL.get(character) or (f"\\x{code:02x}" if code < 0x80 else wide)
+
+
+def markdown(text: str) -> str:
+    """Untrusted ``text`` as one line of Markdown that shows just this text: no markup, link, HTML, block or table cell in it.
+
+    Fits into a paragraph, a heading, emphasis and a table's cell. Surrounding white space is dropped.
+    """
+    line = _ENTITY.sub("&amp;", one_line(text).strip()).replace("<", "&lt;")
+    return _MARKUP.sub(r"\\\g<0>", line)
 
 
 def unescape(text: str) -> bytes:

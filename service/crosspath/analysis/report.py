@@ -25,6 +25,7 @@ from crosspath.analysis.wording import (
     table,
     title,
 )
+from crosspath.escaping import markdown, one_line
 from crosspath.types import Cell, Decomposition, Estimate, EvaluationHead, Judgement, Lock, PlannedCell
 
 _LIMITS = """\
@@ -44,17 +45,18 @@ def summary_text(judgement: Judgement) -> str:
     for decomposition in judgement.decompositions:
         blocks += [paragraph(decomposition), f"  {control_line(decomposition)}."]
     blocks += [f"WARNING: {comparison.warning}." for comparison in judgement.comparisons if comparison.warning]
-    return "\n".join([*blocks, f"Spent: {spend_line(judgement.spend)}."]) + "\n"
+    lines = [*blocks, f"Spent: {spend_line(judgement.spend)}."]
+    return "\n".join(one_line(line) for line in lines) + "\n"  # a served model's name must not add a line
 
 
 def report_markdown(head: EvaluationHead, lock: Lock, judgement: Judgement, planned: Sequence[PlannedCell] = ()) -> str:
     """The whole report; with the evaluation's ``planned`` cells it names the tasks that fail, too."""
     sections = [
-        f"# {head.id}\n",
+        f"# {markdown(head.id)}\n",
         _derivation(head),
         _warnings(judgement, head),
         "## In plain words\n",
-        *(paragraph(decomposition) + "\n" for decomposition in judgement.decompositions),
+        *(markdown(paragraph(decomposition)) + "\n" for decomposition in judgement.decompositions),
         *(_candidate(decomposition, judgement, planned) for decomposition in judgement.decompositions),
         _comparisons(judgement),
         _rankings(judgement.decompositions),
@@ -67,7 +69,8 @@ def report_markdown(head: EvaluationHead, lock: Lock, judgement: Judgement, plan
 
 
 def _derivation(head: EvaluationHead) -> str:
-    return f"Derived from {head.derived_from}: {head.derivation or 'no reason given'}.\n" if head.derived_from else ""
+    reason = markdown(head.derivation or "no reason given")
+    return f"Derived from {markdown(head.derived_from)}: {reason}.\n" if head.derived_from else ""
 
 
 def _warnings(judgement: Judgement, head: EvaluationHead) -> str:
@@ -81,12 +84,12 @@ def _warnings(judgement: Judgement, head: EvaluationHead) -> str:
     )
     comparisons = [comparison.warning for comparison in judgement.comparisons if comparison.warning]
     lines = [*controls, *stopped, *judgement.warnings, *comparisons]
-    return "".join(f"> **{line}**\n>\n" for line in lines)
+    return "".join(f"> **{markdown(line)}**\n>\n" for line in lines)
 
 
 def _candidate(decomposition: Decomposition, judgement: Judgement, planned: Sequence[PlannedCell]) -> str:
     sections = [
-        f"## {title(decomposition)}\n",
+        f"## {markdown(title(decomposition))}\n",
         _two_by_two(decomposition),
         _rates(decomposition.cells),
         _effects(decomposition),
@@ -203,11 +206,11 @@ def _tiers(cells: Sequence[Cell]) -> str:
 
 def _control(decomposition: Decomposition) -> str:
     control = decomposition.control
-    lines = [f"Control: {control_line(decomposition)}.\n"]
+    lines = [f"Control: {markdown(control_line(decomposition))}.\n"]
     if control.differing:
-        lines.append(f"Differ every time: {', '.join(control.differing)}.\n")
+        lines.append(f"Differ every time: {markdown(', '.join(control.differing))}.\n")
     if control.unstable:
-        lines.append(f"Unstable, left out of every rate and effect: {', '.join(control.unstable)}.\n")
+        lines.append(f"Unstable, left out of every rate and effect: {markdown(', '.join(control.unstable))}.\n")
     return "\n".join(lines)
 
 
@@ -236,7 +239,7 @@ def _rankings(decompositions: Sequence[Decomposition]) -> str:
     )
     return (
         "## Order of the candidates, RR against NN\n\n"
-        f"{_pairs(ranking)}{': ' + pairs if pairs else ''}. Kendall tau-a {tau_a}, tau-b {tau_b}.\n"
+        f"{_pairs(ranking)}{': ' + markdown(pairs) if pairs else ''}. Kendall tau-a {tau_a}, tau-b {tau_b}.\n"
     )
 
 
@@ -257,4 +260,5 @@ def _pairs(ranking: Rankings) -> str:
 
 def _spend(judgement: Judgement) -> str:
     spend = judgement.spend
-    return f"## Spend\n\n{spend_line(spend)}. Requests took {spend.generation_s:.1f} s in {spend.sessions} session(s).\n"
+    words = markdown(spend_line(spend))
+    return f"## Spend\n\n{words}. Requests took {spend.generation_s:.1f} s in {spend.sessions} session(s).\n"
