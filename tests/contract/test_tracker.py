@@ -161,6 +161,18 @@ class TestEveryTracker:
         assert subject.parents(facts.head.id) == [again.run_id]
         assert read_bundle(subject.tracker.fetch(again.run_id, tmp_path / "fetched")) == more
 
+    def test_same_id_of_another_ledger(self, subject: Subject, logged: Logged, tmp_path: Path) -> None:
+        """Ids are counted in each ledger: an evaluation of the same id that somebody else logged is left alone."""
+        first = subject.tracker.log(*logged)
+        facts, judgement, bundle = logged
+        head = facts.head.model_copy(update={"created_at": facts.head.created_at + 60})
+        other = facts.model_copy(update={"head": head})
+        write_bundle(other, judgement, bundle)
+        second = subject.tracker.log(other, judgement, bundle)
+        assert sorted(subject.parents(facts.head.id)) == sorted([first.run_id, second.run_id])
+        assert read_bundle(subject.tracker.fetch(first.run_id, tmp_path / "first")) == facts
+        assert read_bundle(subject.tracker.fetch(second.run_id, tmp_path / "second")) == other
+
     def test_parent_run_of_another(self, subject: Subject, logged: Logged, tmp_path: Path) -> None:
         """A run that ``mlflow run`` opened becomes the parent, whatever params it has already."""
         opened = subject.open_run()

@@ -25,6 +25,8 @@ class MemoryRun:
     name: str
     parent: str | None = None
     evaluation: str | None = None
+    created_at: float = 0.0
+    """Of the evaluation: ids are counted in each ledger, so two evaluations may have the same."""
     bundle: Path | None = None
     content: str | None = None
     """Digest of the bundle that was logged."""
@@ -63,7 +65,8 @@ class MemoryTracker:
             TrackerError: ``reachable`` is False, there is no such parent run or no bundle.
         """
         content = self._content(bundle)
-        earlier = [run for run in self.runs.values() if run.evaluation == facts.head.id and run.parent is None]
+        wanted = (facts.head.id, facts.head.created_at)
+        earlier = [run for run in self.runs.values() if (run.evaluation, run.created_at) == wanted and run.parent is None]
         same = next((run for run in earlier if run.content == content and parent_run in (None, run.run_id)), None)
         if same:
             return self._ref(same.run_id)
@@ -72,7 +75,7 @@ class MemoryTracker:
         for run in earlier:
             self._drop(run.run_id)
         parent = self._add(MemoryRun(parent_run or f"memory-{len(self.runs) + 1}", facts.head.name, evaluation=facts.head.id))
-        parent.content = content
+        parent.content, parent.created_at = content, facts.head.created_at
         parent.bundle = self.directory / parent.run_id / "bundle"
         shutil.copytree(bundle, parent.bundle, dirs_exist_ok=True)
         for one in judgement.decompositions:

@@ -29,10 +29,13 @@ from crosspath.adapters.mlflow_tracker.params import (
 )
 from crosspath.adapters.mlflow_tracker.rows import Row, RowSource, select_rows
 from crosspath.analysis.report import report_markdown
+from crosspath.escaping import markdown
 from crosspath.store.bundle import figure_prefix
-from crosspath.types import Cell, Decomposition, Effect, Facts, Judgement, Text, digest
+from crosspath.types import Cell, Decomposition, Effect, EvaluationHead, Facts, Judgement, Text, digest
 
 EVALUATION_TAG, CANDIDATE_TAG, CELL_TAG = "crosspath.evaluation", "crosspath.candidate", "crosspath.cell"
+IDENTITY_TAG = "crosspath.identity"
+"""What tells an evaluation from one of the same id: ids are counted in each ledger, and many ledgers may log to one server."""
 LOGGED_TAG = "crosspath.logged"
 """Digest of the bundle's index, set last: a run without it was not logged to its end."""
 RUN_TYPE = ("mlflow.runType", "genai_evaluate")
@@ -94,6 +97,11 @@ def layout(facts: Facts, judgement: Judgement, max_rows: int) -> Layout:
         for place, (number, one, cell) in enumerate(shown_cells)
     )
     return Layout(facts.head.experiment, _parent(facts, judgement), nested, facts.contracts)
+
+
+def identity(head: EvaluationHead) -> str:
+    """The same for an evaluation that went on, and another one for any other evaluation, in whatever ledger."""
+    return digest([head.id, head.created_at, head.spec_digest])
 
 
 def shown_cells_of(decomposition: Decomposition) -> tuple[Cell, ...]:
@@ -167,6 +175,7 @@ def _common_tags(facts: Facts) -> dict[str, str]:
     tags = {
         RUN_TYPE[0]: RUN_TYPE[1],
         EVALUATION_TAG: head.id,
+        IDENTITY_TAG: identity(head),
         "lock.digest": lock.digest,
         "crosspath.status": head.status,
         # MLflow shows it as the run's source: a command that gives all of it.
@@ -210,8 +219,8 @@ def _effect_words(effect: Effect) -> str:
 def _note_lines(evaluation: str, decomposition: Decomposition, cell: Cell, matched: bool, rows: int, of: int) -> Iterator[str]:
     """The description of a nested run: plain words first, then the candidate's cells and effects."""
     kind = "its own way" if matched else "as the reference: what the effects are measured against"
-    done = f"executed through *{cell.transport}* ({kind})"
-    yield f"**{decomposition.candidate}**, told *{cell.contract}* and {done}, in {evaluation}."
+    done = f"executed through *{markdown(cell.transport)}* ({kind})"
+    yield f"**{markdown(decomposition.candidate)}**, told *{markdown(cell.contract)}* and {done}, in {markdown(evaluation)}."
     unseen = f"{cell.faults} could not be observed, {cell.unstable} are unstable"
     yield f"{cell.passed} of {cell.scored} scored replays passed; {unseen}."
     yield ""
@@ -220,7 +229,7 @@ def _note_lines(evaluation: str, decomposition: Decomposition, cell: Cell, match
     if matched:
         yield from _effects_table(decomposition)
     control = decomposition.control
-    reason = f" ({control.reason})" if control.reason else ""
+    reason = f" ({markdown(control.reason)})" if control.reason else ""
     yield f"Control ({control.kind}): **{control.status}**, {control.compared} compared, {len(control.differing)} differ{reason}."
     if rows < of:
         yield f"Rows: {rows} of {of} replays are shown as traces, the rest is in `bundle/scores.parquet` of the parent run."
@@ -234,9 +243,10 @@ def _cells_table(decomposition: Decomposition, cell: Cell) -> Iterator[str]:
         mark = f"**{one.name}** (this run)" if one is cell else one.name
         wrong = "" if one.silent_wrong.value is None else f"{100 * one.silent_wrong.value:.0f} %"
         passed = f"{one.passed} of {one.scored}"
-        yield f"| {mark} | {one.contract} | {one.transport} | {passed} | {wrong} | {causes or '-'} |"
+        path = f"{markdown(one.contract)} | {markdown(one.transport)}"
+        yield f"| {mark} | {path} | {passed} | {wrong} | {markdown(causes) or '-'} |"
     for name, reason in decomposition.not_applicable.items():
-        yield f"| {name} | | | not applicable | | {reason} |"
+        yield f"| {markdown(name)} | | | not applicable | | {markdown(reason)} |"
 
 
 def _effects_table(decomposition: Decomposition) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crosspath.adapters.mlflow_tracker.addresses import file_name
-from crosspath.adapters.mlflow_tracker.layout import EVALUATION_TAG, LOGGED_TAG, Layout, RunContent
+from crosspath.adapters.mlflow_tracker.layout import EVALUATION_TAG, IDENTITY_TAG, LOGGED_TAG, Layout, RunContent, identity
 from crosspath.adapters.mlflow_tracker.names import NOTE_TAG, chunks, prompt_tags
 from crosspath.adapters.mlflow_tracker.prompts import register_contracts
 from crosspath.adapters.mlflow_tracker.traces import delete_rows, log_rows
@@ -23,6 +23,8 @@ BUNDLE = "bundle"
 PARENT_TAG = "mlflow.parentRunId"
 OWN_TAG = "crosspath.own_parent"
 """Set on parent runs that this adapter made, and not on those that ``mlflow run`` opened."""
+MOST_EXPERIMENTS = 1000
+"""Newest first: an evaluation that is logged again was logged lately."""
 EXPERIMENT_TAGS = {
     "mlflow.experimentKind": "genai_development",
     NOTE_TAG: "Evaluations of Crosspath: open **Evaluation runs** in the menu. Configuration columns are under *Columns*.",
@@ -79,7 +81,7 @@ class RunLogger:
             TrackerError: the store did not keep what was logged.
         """
         experiment = self._experiment_of(parent_run)
-        earlier = self._parents(experiment, facts.head.id)
+        earlier = self._parents(identity(facts.head))
         done = next((run for run in earlier if self._is_complete(run, parent_run)), None)
         for run in earlier:
             if run is not done:
@@ -93,12 +95,11 @@ class RunLogger:
             return self._store.experiment(self._content.experiment)
         return self._client.get_run(parent_run).info.experiment_id
 
-    def _parents(self, experiment: str, evaluation: str) -> list[Run]:
-        """Parent runs of this evaluation, here and in the spec's experiment (a given parent may be in another one)."""
-        wanted = f"tags.`{EVALUATION_TAG}` = '{evaluation}' and tags.`crosspath.role` = 'evaluation'"
-        usual = self._client.get_experiment_by_name(self._content.experiment)
-        places = {experiment} | ({usual.experiment_id} if usual else set())
-        return list(self._client.search_runs(sorted(places), wanted, ViewType.ACTIVE_ONLY, max_results=50))
+    def _parents(self, wanted: str) -> list[Run]:
+        """Parent runs of this very evaluation, in any experiment: a given parent may be in another one than the spec's."""
+        places = [one.experiment_id for one in self._client.search_experiments(max_results=MOST_EXPERIMENTS)]
+        tags = f"tags.`{IDENTITY_TAG}` = '{wanted}' and tags.`crosspath.role` = 'evaluation'"
+        return list(self._client.search_runs(places, tags, ViewType.ACTIVE_ONLY, max_results=50))
 
     def _nested(self, experiment: str, parent: str, role: str | None = None) -> list[Run]:
         wanted = f"tags.`{PARENT_TAG}` = '{parent}'" + (f" and tags.`crosspath.role` = '{role}'" if role else "")
@@ -121,7 +122,8 @@ class RunLogger:
         if OWN_TAG in parent.data.tags:
             self._client.delete_run(parent.info.run_id)
         elif parent.info.run_id != keep:
-            self._client.delete_tag(parent.info.run_id, EVALUATION_TAG)
+            for tag in (EVALUATION_TAG, IDENTITY_TAG):
+                self._client.delete_tag(parent.info.run_id, tag)
 
     def _log_all(self, experiment: str, facts: Facts, parent_run: str | None) -> str:
         started = facts.head.created_at
