@@ -108,7 +108,8 @@ def _mlflow(directory: Path) -> Iterator[Finding]:
     with _there(directory) as tried:
         tracker = adapters.make_tracker(tried)
         tracker.check()
-    yield Finding("mlflow", "ok", f"{adapters.tracking_uri(directory)} {'answers' if tried == directory else 'can be made'}")
+    shown = adapters.without_password(adapters.tracking_uri(directory))
+    yield Finding("mlflow", "ok", f"{shown} {'answers' if tried == directory else 'can be made'}")
 
 
 @contextmanager
