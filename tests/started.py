@@ -32,12 +32,16 @@ def _start_server() -> None:
 class Started:
     """One ``crosspath ...``."""
 
-    def __init__(self, arguments: Sequence[str], directory: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, arguments: Sequence[str], directory: Path, environment: Mapping[str, str], *, background: bool = False
+    ) -> None:
+        """``background``: as a script's ``crosspath ... &``, which ignores Ctrl-C."""
         _start_server()
         directory.mkdir(parents=True, exist_ok=True)
         self._out, self._err = directory / "stdout", directory / "stderr"
+        self._err.touch()  # so that it can be read before there is anything
         self._process = _FORKSERVER.Process(
-            target=_run, args=(list(arguments), dict(environment), self._out, self._err, sys.path), daemon=False
+            target=_run, args=(list(arguments), dict(environment), background, self._out, self._err, sys.path), daemon=False
         )
         self._process.start()
 
@@ -69,7 +73,7 @@ class Started:
         return json.loads(self.stdout)
 
 
-def _run(arguments: list[str], environment: dict[str, str], out: Path, err: Path, path: list[str]) -> None:
+def _run(arguments: list[str], environment: dict[str, str], background: bool, out: Path, err: Path, path: list[str]) -> None:
     for number, file in ((1, out), (2, err)):
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         os.dup2(descriptor, number)
@@ -80,7 +84,8 @@ def _run(arguments: list[str], environment: dict[str, str], out: Path, err: Path
     sys.argv = ["crosspath", *arguments]
     os.environ.update(environment)
     os.setpgid(0, 0)
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # the server that forked us ignores it
+    # The server that forked us ignores it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN if background else signal.default_int_handler)
     from crosspath.cli import main
 
     try:

@@ -56,12 +56,12 @@ class House:
         self.spec.write_text(SPEC.format(url=server.url, family=FAMILY, concurrency=CONCURRENCY, further=further))
         self._starts = 0
 
-    def start(self, *further: str, store: Path | None = None) -> Started:
+    def start(self, *further: str, store: Path | None = None, background: bool = False) -> Started:
         """``crosspath run`` on it, once more."""
         self._starts += 1
         arguments = ["run", str(self.spec), "--no-mlflow", "--json", "--store", str(store or self.store), *further]
         place = self.spec.parent / f"start-{self._starts}"
-        return Started(arguments, place, {"KEY_OF_TEST": "sk-test"})
+        return Started(arguments, place, {"KEY_OF_TEST": "sk-test"}, background=background)
 
 
 @pytest.fixture
@@ -124,11 +124,12 @@ def _in_flight(started: Started) -> int:
     return int(lines[0].split()[0]) if lines else 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(("number", "background"), [(signal.SIGINT, False), (signal.SIGTERM, False), (signal.SIGTERM, True)])
 def test_an_interrupt_says_one_line_and_the_same_command_goes_on(
-    serving: Callable[..., tuple[House, OpenAIServer]], number: signal.Signals
+    serving: Callable[..., tuple[House, OpenAIServer]], number: signal.Signals, background: bool
 ) -> None:
-    """Ctrl-C and SIGTERM end with 130 and one line; finished trials are kept and only the rest is asked for
+    """Ctrl-C and SIGTERM (also where a script's shell has Ctrl-C ignored) end with 130 and one line; finished trials are kept and
+    only the rest is asked for
     (https://github.com/marin-community/marin/issues/7930).
     """
     running: list[Started] = []
@@ -139,7 +140,7 @@ def test_an_interrupt_says_one_line_and_the_same_command_goes_on(
         return right_command(received)
 
     house, server = serving(interrupting)
-    running.append(house.start())
+    running.append(house.start(background=background))
     assert running[0].wait() == 130
     assert "Traceback" not in running[0].stderr
     assert running[0].stderr.splitlines()[-1].endswith("interrupted; the same command goes on where it stopped")
@@ -148,6 +149,35 @@ def test_an_interrupt_says_one_line_and_the_same_command_goes_on(
     assert last.document["spend"]["replies"] == PLANNED
     assert len(server.requests) - PLANNED <= _in_flight(last) <= CONCURRENCY
     assert last.document["spend"]["sessions"] == 2
+
+
+def test_sigterm_ends_what_only_waits(serving: Callable[..., tuple[House, OpenAIServer]]) -> None:
+    """Outside of the event loop, too: a command that waits for another one ends with 130 and one line, and leaves that alone."""
+    house, server = serving(lambda _: silent())
+    first = house.start()
+    while not server.requests:
+        time.sleep(0.01)
+    second = house.start(background=True)
+    while "waiting for process" not in second.stderr:
+        time.sleep(0.01)
+    os.kill(second.pid, signal.SIGTERM)
+    assert second.wait() == 130
+    assert second.stderr.splitlines()[-1].endswith("interrupted; the same command goes on where it stopped")
+    os.kill(first.pid, signal.SIGTERM)
+    assert first.wait() == 130
+
+
+def test_the_second_signal_ends_at_once(serving: Callable[..., tuple[House, OpenAIServer]]) -> None:
+    """Whoever does not want to wait for an orderly end sends it twice."""
+    house, server = serving(lambda _: silent())
+    started = house.start()
+    while not server.requests:
+        time.sleep(0.01)
+    os.kill(started.pid, signal.SIGSTOP)  # so that it gets both before it can end
+    os.kill(started.pid, signal.SIGTERM)
+    os.kill(started.pid, signal.SIGINT)
+    os.kill(started.pid, signal.SIGCONT)
+    assert started.wait(timeout_s=10) in (-signal.SIGINT, -signal.SIGTERM, 130)
 
 
 @pytest.fixture

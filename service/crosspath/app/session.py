@@ -1,9 +1,6 @@
 """One session of an evaluation: opens or resumes it, gathers facts, closes it. Judgement and logging come after."""
 
-import asyncio
 import os
-import signal
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -13,6 +10,7 @@ from pathlib import Path
 
 from crosspath.app.adapters import make_validator
 from crosspath.app.costs import worst_case_at_known_price
+from crosspath.app.interruption import interruptible, run_interruptibly
 from crosspath.app.packages import git_state, versions
 from crosspath.app.resolve import Resolved
 from crosspath.errors import CrosspathError, StoreError
@@ -111,10 +109,11 @@ def gather(
         KeyboardInterrupt: Ctrl-C or SIGTERM; what was done is in the ledger.
     """
     evaluation = opened.facts.head.id
-    with executor, _session(ledger, evaluation) as session, _terminated_as_interrupted():
+    with executor, _session(ledger, evaluation) as session, interruptible():
         toolchain = executor.toolchain()
         with _first_of_group():
-            facts = asyncio.run(_gather(ledger, resolved, opened.facts, executor, session, generate, progress or Progress()))
+            work = _gather(ledger, resolved, opened.facts, executor, session, generate, progress or Progress())
+            facts = run_interruptibly(work)
     return _close(ledger, facts, toolchain)
 
 
@@ -129,19 +128,6 @@ def _session(ledger: Ledger, evaluation: str) -> Iterator[int]:
             ledger.end_session(evaluation, number, time.time())
         raise
     ledger.end_session(evaluation, number, time.time())
-
-
-@contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM does what Ctrl-C does: what runs is ended, workers are stopped, and the ledger is left as it is."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals belong to the main thread
-        return
-    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from crosspath import __version__
+from crosspath.app.interruption import interruptible
 from crosspath.cli.exits import EXIT_INFRASTRUCTURE, EXIT_INTERRUPTED, EXIT_OUTPUT_CLOSED, EXIT_USAGE
 from crosspath.cli.output import OutputClosed
 from crosspath.errors import BoundaryError, ConfigError
@@ -62,7 +63,10 @@ def _tree() -> typer.Typer:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Carry out one command line (default: this process's) and return its exit code, as in the documentation's table."""
     try:
-        code = _tree()(arguments, prog_name="crosspath", standalone_mode=False) or 0
+        with interruptible():
+            code = _tree()(arguments, prog_name="crosspath", standalone_mode=False) or 0
+    except KeyboardInterrupt:
+        code = EXIT_INTERRUPTED
     except _UsageError as error:
         return _usage(error)
     except ConfigError as error:
