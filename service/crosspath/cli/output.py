@@ -97,7 +97,8 @@ def live_progress(*, quiet: bool) -> "Iterator[Progress]":
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[counts]}"))
+    words, counts = (TextColumn(field, markup=False) for field in ("{task.description}", "{task.fields[counts]}"))
+    columns = (words, BarColumn(), MofNCompleteColumn(), counts)
     with Bar(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("trials", total=None, counts="starting workers")
         yield Progress(

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from crosspath.errors import TrackerError
+from crosspath.escaping import one_line
 
 MAX_PARAM = 6_000
 MAX_TAG = 8_000
@@ -94,7 +95,7 @@ def chunks(items: Sequence[T], size: int = MAX_BATCH) -> Iterator[Sequence[T]]:
 
 def fit_name(text: str) -> str:
     """A run's name; one that is too long ends with an ellipsis, and the whole of it is in the tags."""
-    text = shown(text)
+    text = one_line(text)
     return text if len(text) <= MAX_NAME else text[: MAX_NAME - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
