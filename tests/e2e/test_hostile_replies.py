@@ -295,6 +295,17 @@ def log_of(sandbox: BubblewrapSandbox, forging: str, command: str = "git log --f
     return observation.output
 
 
+EXCHANGE = """
+import sys
+data, (a, b) = bytearray(open(sys.argv[1], "rb").read()), map(bytes.fromhex, sys.argv[2:])
+count = int.from_bytes(data[1028:1032], "big")
+x, y = (1032 + 24 * count + (data.index(name) - 1032) // 20 * 4 for name in (a, b))
+data[x : x + 4], data[y : y + 4] = data[y : y + 4], data[x : x + 4]
+open(sys.argv[1], "wb").write(data)
+"""
+"""Exchanges two objects' places in the index of a pack."""
+
+
 class TestForgedObservers:
     @pytest.mark.parametrize(
         "forging",
@@ -313,15 +324,43 @@ class TestForgedObservers:
             "printf '%s %s\\n' $(git rev-parse HEAD) 0000000000000000000000000000000000000001 > .git/info/grafts",
             "rm .git/config; ln -s /tmp/lie .git/config",
             "rm .git/config; mkdir .git/config",
+            "mkdir .git/x; cp -r .git/[or]* .git/x; git config -f .git/x/config format.pretty lie; echo x > .git/commondir",
+            "mkdir lib; mv .git/* lib/; rmdir .git; echo 'gitdir: lib' > .git; git config format.pretty lie",
+            f"git gc -q; {IDENTITY} commit -q --allow-empty -m lie; git reset -q --hard HEAD~",
         ],
         ids=[
             *("replace", "hook", "fsmonitor", "pager", "signature", "alias", "global", "include", "worktree", "bashrc"),
-            *("path", "grafts", "config-link", "config-directory"),
+            *("path", "grafts", "config-link", "config-directory", "commondir", "gitdir", "packed"),
         ],
     )
     def test_git_log(self, sandbox: BubblewrapSandbox, forging: str) -> None:
         """Whatever a reply does to git's configuration, an observer prints the repository's true log."""
         assert log_of(sandbox, forging) == b"truth\n"
+
+    @pytest.mark.parametrize("exchange", ["loose", "packed"])
+    def test_objects_under_another_name(self, sandbox: BubblewrapSandbox, exchange: str) -> None:
+        """An object that has another content than its name says is no evidence, loose or packed."""
+        forging = f"t=$(git rev-parse HEAD); {IDENTITY} commit -q --amend --allow-empty -m lie; l=$(git rev-parse HEAD);"
+        if exchange == "loose":
+            forging += """f() { printf ".git/objects/%s" $1 | sed "s|objects/..|&/|"; }; cp -f $(f $t) $(f $l)"""
+        else:
+            forging += "git gc -q; chmod -R +w .git; python3 -c '" + EXCHANGE + "' .git/objects/pack/*.idx $t $l"
+        setup = f"git init -q && {IDENTITY} commit -q --allow-empty -m truth"
+        observers = (Observer(name="o", command="git log --format=%s"),)
+        execution = run(sandbox, forging + "; git log --format=%s > shown; true", setup=setup, observers=observers)
+        assert entries(execution)[b"shown"].content == b"truth\n"
+        assert execution.state.observations[0].output == b""
+
+    def test_a_transport_of_the_reply(self, sandbox: BubblewrapSandbox) -> None:
+        """Git does not fetch a missing object by a program of the reply."""
+        forging = (
+            "mkdir .git/x; mv .git/objects .git/refs .git/x/; echo x > .git/commondir;"
+            "git config -f .git/x/config core.repositoryformatversion 1; git config -f .git/x/config extensions.partialClone o;"
+            "git config -f .git/x/config remote.o.url 'ext::sh .git/x/lie'; git config -f .git/x/config remote.o.promisor true;"
+            "git config -f .git/x/config protocol.ext.allow always; b=$(git symbolic-ref HEAD);"
+            "echo 1111111111111111111111111111111111111111 > .git/x/$b; echo 'echo lie > /proc/$PPID/fd/1' > .git/x/lie"
+        )
+        assert log_of(sandbox, forging) == b""
 
     def test_git_status_and_textconv(self, sandbox: BubblewrapSandbox) -> None:
         """Filters and text converters that a reply configures are not run by an observer."""

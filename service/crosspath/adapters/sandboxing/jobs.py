@@ -7,8 +7,9 @@ from typing import Protocol
 
 from crosspath.adapters.sandboxing.environment import Places, command_environment, environment
 from crosspath.adapters.sandboxing.failures import fault_of
-from crosspath.adapters.sandboxing.final_state import read_report, read_state
-from crosspath.adapters.sandboxing.observing import disarm_repositories, observer_argv, observer_environment
+from crosspath.adapters.sandboxing.final_state import HASHED_BYTES_PER_DISK, read_report, read_state
+from crosspath.adapters.sandboxing.observing import observer_argv, observer_environment, pack_check
+from crosspath.adapters.sandboxing.repositories import Untrustworthy, disarm_repositories
 from crosspath.errors import SandboxError, boundary
 from crosspath.types import (
     Command,
@@ -142,13 +143,20 @@ def _run_command(task: Task, command: Command, room: Room, counting: _Counting, 
 
 def _observed(task: Task, state: FinalState, limits: SandboxLimits, room: Room, counting: _Counting) -> FinalState:
     try:
-        disarm_repositories(room.work, state)
-    except OSError:
-        # The reply left something that can't be made safe: what an observer would print then is not evidence.
-        observations = tuple(Observation(name=observer.name, exit_code=None, output=b"") for observer in task.observers)
-    else:
+        packs = disarm_repositories(room.work, state, limits.disk_bytes * HASHED_BYTES_PER_DISK)
+        trusted = not packs or _succeeds(task, pack_check(packs), room, counting)
+    except Untrustworthy:
+        trusted = False
+    if trusted:
         observations = tuple(_observe(task, observer, room, counting) for observer in task.observers)
+    else:
+        observations = tuple(Observation(name=observer.name, exit_code=None, output=b"") for observer in task.observers)
     return state.model_copy(update={"observations": observations})
+
+
+def _succeeds(task: Task, argv: Sequence[bytes], room: Room, counting: _Counting) -> bool:
+    start = Start(argv, observer_environment(room.places, task), timeout_s=task.timeout_s, observing=True)
+    return counting.start(start).exit_code == 0
 
 
 def _observe(task: Task, observer: Observer, room: Room, counting: _Counting) -> Observation:

@@ -1,19 +1,15 @@
 """What keeps a reply from forging an observer's output.
 
 Observers run when everything of the reply is dead and its state has been read, in a sandbox of their own where the work
-directory is read-only, with an environment that the reply could not touch. Tools still read configuration out of the work
-directory itself; of git's, everything that can run programs or reword output is replaced first. So an observer can't see a
-repository's own configuration: a task that expects some compares the file ``.git/config``.
-
-Not prevented: objects that don't match their name (``git fsck`` finds them) and index bits such as ``assume-unchanged``.
+directory is read-only, with an environment that the reply could not touch. Tools still read what lies in the work directory
+itself: git repositories there are made safe first (``repositories``), and git is told to start nothing. So an observer can't
+see a repository's own configuration: a task that expects some compares the file ``.git/config``.
 """
 
-import contextlib
-import os
+from collections.abc import Sequence
 
 from crosspath.adapters.sandboxing.environment import Places, environment
-from crosspath.adapters.sandboxing.workdir import remove_tree
-from crosspath.types import FinalState, Observer, Task
+from crosspath.types import Observer, Task
 
 _GIT_SETTINGS = {
     "safe.directory": "*",
@@ -21,6 +17,14 @@ _GIT_SETTINGS = {
     "core.fsmonitor": "false",
     "core.pager": "cat",
     "core.attributesFile": "/dev/null",
+    "core.excludesFile": "/dev/null",
+    "core.useReplaceRefs": "false",
+    "core.untrackedCache": "false",
+    "core.sshCommand": "false",
+    "core.askPass": "false",
+    "credential.helper": "",
+    "protocol.allow": "never",
+    "submodule.recurse": "false",
     "core.commitGraph": "false",
     "core.multiPackIndex": "false",
     "diff.external": "",
@@ -28,14 +32,16 @@ _GIT_SETTINGS = {
     "gc.auto": "0",
     "maintenance.auto": "false",
 }
-_SAFE_GIT_CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfilemode = true\n"
-_FORGEABLE = (b"config", b"config.worktree", b"shallow", b"info/grafts", b"info/attributes", b"objects/info/commit-graph")
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def observer_argv(observer: Observer) -> tuple[bytes, ...]:
     """An observer is a line for bash, without any start-up file."""
     return (b"bash", b"--norc", b"--noprofile", b"-c", observer.command.encode("utf-8", "surrogateescape"))
+
+
+def pack_check(indexes: Sequence[bytes]) -> tuple[bytes, ...]:
+    """A command that succeeds if every object in these packs has the name that it is filed under."""
+    return (b"bash", b"--norc", b"--noprofile", b"-c", b'git verify-pack -- "$@"', b"bash", *(b"./" + path for path in indexes))
 
 
 def observer_environment(places: Places, task: Task) -> dict[str, str]:
@@ -45,6 +51,12 @@ def observer_environment(places: Places, task: Task) -> dict[str, str]:
         "GIT_CONFIG_SYSTEM": "/dev/null",
         "GIT_CONFIG_GLOBAL": "/dev/null",
         "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_ALLOW_PROTOCOL": "",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ASKPASS": "false",
+        "GIT_SSH_COMMAND": "false",
+        "GIT_EDITOR": "false",
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_PAGER": "cat",
@@ -54,36 +66,3 @@ def observer_environment(places: Places, task: Task) -> dict[str, str]:
     for number, (name, value) in enumerate(_GIT_SETTINGS.items()):
         git[f"GIT_CONFIG_KEY_{number}"], git[f"GIT_CONFIG_VALUE_{number}"] = name, value
     return environment(places, task.env, tuple(git.items()))
-
-
-def disarm_repositories(root: int, state: FinalState) -> None:
-    """Replace the configuration of every git directory below ``root``; the facts in ``state`` stay as they were read."""
-    for path in sorted(_git_directories(state)):
-        with contextlib.ExitStack() as opened:
-            directory = _open_below(root, path, opened)
-            for name in _FORGEABLE:
-                _remove_below(directory, name)
-            fd = os.open(b"config", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644, dir_fd=directory)
-            opened.callback(os.close, fd)
-            os.write(fd, _SAFE_GIT_CONFIG)
-            os.fchmod(fd, 0o644)
-
-
-def _git_directories(state: FinalState) -> set[bytes]:
-    """Directories that git could take for a repository or a linked work tree: those that hold an entry HEAD."""
-    return {entry.path.rpartition(b"/")[0] for entry in state.entries if entry.path.rpartition(b"/")[2].lower() == b"head"}
-
-
-def _open_below(root: int, path: bytes, opened: contextlib.ExitStack) -> int:
-    fd = os.dup(root)
-    opened.callback(os.close, fd)
-    for part in filter(None, path.split(b"/")):
-        fd = os.open(part, _DIRECTORY, dir_fd=fd)
-        opened.callback(os.close, fd)
-    return fd
-
-
-def _remove_below(directory: int, name: bytes) -> None:
-    *parents, last = name.split(b"/")
-    with contextlib.ExitStack() as opened, contextlib.suppress(FileNotFoundError, NotADirectoryError, OSError):
-        remove_tree(last, _open_below(directory, b"/".join(parents), opened))

@@ -95,6 +95,11 @@ class Spawner:
         """A descriptor of a directory as the spawner sees it."""
         return self._ask(self._mount, [b"open", path.encode()])[0]
 
+    def end_programs(self) -> None:
+        """Kill all that was started, from any thread: the part that starts programs ends, and they die with it."""
+        with contextlib.suppress(OSError):  # it is gone already
+            self._spawn.shutdown(socket.SHUT_RDWR)
+
     def _ask(self, channel: socket.socket, words: Sequence[bytes], fds: Sequence[int] = ()) -> list[int]:
         body = b"\0".join(words)
         if body.count(b"\0") != len(words) - 1:
