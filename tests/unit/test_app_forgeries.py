@@ -45,6 +45,19 @@ def test_configuration_runs_a_program_of_the_reply(repository: Path) -> None:
     assert shell(".git/fake", repository) == "Charge $3 a call (was $2.50)\n"
 
 
+def test_an_object_under_another_name_deceives_an_unprotected_observer(repository: Path) -> None:
+    """After the trick git shows the right message of a commit whose name belongs to the wrong one."""
+    shell(TRICKS["git object under another's name"], repository)
+    assert shell("git cat-file commit HEAD | sed '1,/^$/d'", repository) == "Charge $3 a call (was $2.50)\n"
+    assert "hash mismatch" in shell("git fsck 2>&1", repository)
+
+
+def test_a_transport_deceives_an_unprotected_observer(repository: Path) -> None:
+    """After the trick git runs a program of the reply, which prints the right message, although another one was committed."""
+    shell(TRICKS["git commondir and a transport"], repository)
+    assert shell("git cat-file commit HEAD | sed '1,/^$/d'", repository) == "Charge $3 a call (was $2.50)\n"
+
+
 def test_only_tasks_with_compared_observers_have_forgeries() -> None:
     """Where nothing is observed, nothing can be forged; without git there are only fake programs."""
     assert list(forgeries(Task(id="a", family="f"))) == []

@@ -6,7 +6,7 @@ the right commit first and then point git at it, so that only the protection of 
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from crosspath.types import Observer, Task
 
@@ -20,6 +20,8 @@ def forgeries(task: Task) -> Iterator[tuple[str, str]]:
     yield "fake programs and start-up files", _fake_programs(compared[0], programs) + _wrong(task)
     if "git" in programs and task.oracle is not None:
         yield "git replace", _git_replace(task.oracle)
+        yield "git object under another's name", _git_object(task.oracle)
+        yield "git commondir and a transport", _wrong(task) + "\n" + _git_transport(_seen_by_git(compared))
         yield "git configuration and hooks", _git_configuration(compared[0]) + _wrong(task)
 
 
@@ -56,6 +58,48 @@ def _git_replace(oracle: str) -> str:
             'git replace HEAD "$right"; mkdir -p .git/info; echo "$(git rev-parse HEAD)" > .git/info/grafts',
         )
     )
+
+
+def _git_object(oracle: str) -> str:
+    return "\n".join(
+        (
+            oracle,
+            "right=$(git rev-parse HEAD) && git reset -q --soft HEAD^ && git commit -q -m forged && wrong=$(git rev-parse HEAD)",
+            'place() { printf ".git/objects/%s" "$1" | sed "s|objects/..|&/|"; }',
+            'cp -f "$(place "$right")" "$(place "$wrong")"',
+        )
+    )
+
+
+def _seen_by_git(compared: Sequence[Observer]) -> Observer:
+    return next(observer for observer in compared if "git" in _programs(observer))
+
+
+def _git_transport(observer: Observer) -> str:
+    """A missing object that git fetches by a program of the reply, which prints the answer in the place of git."""
+    config = (
+        "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tpartialClone = o\n"
+        '[remote "o"]\n\turl = ext::sh .git/x/fake-transport\n\tpromisor = true\n[protocol "ext"]\n\tallow = always\n'
+    )
+    program = [
+        "#!/bin/sh",
+        "process=$PPID",
+        'while read -r name < /proc/$process/comm && [ "${name#git}" != "$name" ]; do',
+        "  top=$process",
+        "  process=$(sed -n 's/^PPid:.//p' /proc/$process/status)",
+        "done",
+        '[ "$name" = bash ] && place=$process || place=$top',
+        ".git/x/answer > /proc/$place/fd/1",
+        "kill -9 $top",
+    ]
+    lines = [
+        'branch=$(git symbolic-ref HEAD); mkdir -p .git/x; mv .git/objects .git/refs .git/x/; mkdir -p ".git/x/${branch%/*}"',
+        'echo 1111111111111111111111111111111111111111 > ".git/x/$branch"; echo x > .git/commondir; rm -f .git/index',
+        f"printf %s {shlex.quote(config)} > .git/x/config",
+        f"printf '%s\\n' {' '.join(shlex.quote(line) for line in program)} > .git/x/fake-transport",
+        f"printf %s {shlex.quote(_answer(observer))} > .git/x/answer; chmod +x .git/x/answer",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _git_configuration(observer: Observer) -> str:
