@@ -8,13 +8,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from crosspath.adapters import ray_guard
+from crosspath.adapters.bubblewrap_sandbox import BubblewrapSandbox
 from crosspath.adapters.local_executor import LocalExecutor
+from crosspath.adapters.process_sandbox import ProcessSandbox
 from crosspath.adapters.ray_executor import RayExecutor
 from crosspath.errors import ModelError, SandboxError
 from crosspath.ports import Executor
@@ -192,6 +195,28 @@ class TestLocalExecutor(ExecutorContract, WorkersOwnProcess):
     def executor(self) -> Iterator[Executor]:
         with LocalExecutor(Model, Sandbox) as opened:
             yield opened
+
+
+@pytest.mark.parametrize("sandbox", [BubblewrapSandbox, ProcessSandbox])
+def test_leaving_the_local_executor_ends_what_runs(sandbox: Callable[[], Any]) -> None:
+    """An interrupt or a time limit does not wait for the commands that run, nor for those that would come next."""
+
+    async def interrupted(executor: LocalExecutor) -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(executor.replay(_jobs("sleep 40", "sleep 41; sleep 42")), 0.5)
+
+    with LocalExecutor(Model, sandbox, replay_workers=1) as executor:
+        executor.toolchain()
+        asyncio.run(interrupted(executor))
+        began = time.monotonic()
+    assert time.monotonic() - began < 5
+    assert not [line for line in _commands() if line.startswith(b"sleep\0004")]
+
+
+def _commands() -> Iterator[bytes]:
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            yield (entry / "cmdline").read_bytes()
 
 
 def test_the_local_executor_closes_its_sandboxes() -> None:

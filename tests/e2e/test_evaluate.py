@@ -214,6 +214,18 @@ def test_a_wall_time_limit_stops_and_keeps_what_was_done(serve: Serve, spec: Mak
     assert "2 trials have no reply (budget 2: limit max_wall_s reached): they are missing, not wrong." in found.judgement.warnings
 
 
+def test_a_wall_time_limit_ends_replays_that_run(serve: Serve, spec: MakeSpec, tmp_path: Path) -> None:
+    """A reply that runs for a minute does not hold an evaluation beyond its wall time; the replies are kept, the replays lack."""
+    server = serve(lambda _: answer("sleep 60"))
+    asked = spec({"m": server.url}, [_task("long", timeout_s=100)], limits={"max_wall_s": 2})
+    started = time.monotonic()
+    found = _evaluate(asked, tmp_path / "store")
+    assert time.monotonic() - started < 20
+    assert all(trial.reply for trial in found.facts.trials)
+    assert {replay.fault.message for replay in found.facts.replays if replay.fault} == {"limit max_wall_s reached"}
+    assert (found.facts.head.status, exit_code(found)) == ("stopped", 3)
+
+
 def test_a_finished_evaluation_replays_through_a_new_path_without_its_model(
     spec: MakeSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

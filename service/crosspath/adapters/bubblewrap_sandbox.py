@@ -44,6 +44,7 @@ class BubblewrapSandbox:
         self.program = program
         self._cage: Cage | None = None
         self._lock = threading.Lock()
+        self._closing = False
 
     def __reduce__(self) -> tuple[object, ...]:
         return _build, (self.limits, self.program)
@@ -52,11 +53,13 @@ class BubblewrapSandbox:
         """One result per job, in order.
 
         Raises:
-            SandboxError: bubblewrap is missing or can't work on this machine.
+            SandboxError: bubblewrap is missing or can't work on this machine, or the sandbox was closed meanwhile.
         """
         with self._lock:
             self._open()
-            return tuple(run_job(job, self.limits, self._room) for job in jobs)
+            results = tuple(run_job(job, self.limits, self._room) for job in jobs)
+            self._require_open()
+            return results
 
     def describe(self) -> Toolchain:
         """The bounds in force here, and the programs inside.
@@ -80,11 +83,22 @@ class BubblewrapSandbox:
                 return open_shell(room, job)
 
     def close(self) -> None:
-        """End the spawner and remove the control groups; the next use starts anew."""
-        with self._lock:
-            self._discard()
+        """End what runs, by whichever thread, then the spawner and the control groups; the next use starts anew."""
+        self._closing = True
+        try:
+            if (cage := self._cage) is not None:
+                cage.spawner.end_programs()
+            with self._lock:
+                self._discard()
+        finally:
+            self._closing = False
+
+    def _require_open(self) -> None:
+        if self._closing:
+            raise SandboxError("the sandbox was closed while it was in use")
 
     def _open(self) -> Cage:
+        self._require_open()
         if self._cage is None:
             self._cage = _open_cage(self.program, self.limits)
             try:

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ ENFORCED = ("time", "output")
 MISSING = ("disk", "entries", "memory", "processes", "network", "files", "background processes")
 _PARTS = ("work", "home", "in", "out", "bin")
 _DEATH_DEADLINE_S = 10.0
+_LOOKS_AGAIN_S = 0.05
 
 
 class ProcessSandbox:
@@ -37,16 +39,37 @@ class ProcessSandbox:
 
     def __init__(self, limits: SandboxLimits | None = None) -> None:
         self.limits = limits or SandboxLimits()
+        self._used: _ProcessRoom | None = None
+        self._lock = threading.Lock()
+        self._closing = False
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return ProcessSandbox, (self.limits,)
 
     def run(self, jobs: Sequence[ReplayJob]) -> tuple[Execution | Fault, ...]:
         """One result per job, in order.
 
         Raises:
-            SandboxError: not on Linux.
+            SandboxError: not on Linux, or the sandbox was closed meanwhile.
         """
         if not hasattr(os, "pidfd_open"):
             raise SandboxError("the sandbox 'none' needs Linux 5.3 or newer")
-        return tuple(run_job(job, self.limits, self._room) for job in jobs)
+        with self._lock:
+            results = tuple(run_job(job, self.limits, self._room) for job in jobs)
+            if self._closing:
+                raise SandboxError("the sandbox was closed while it was in use")
+            return results
+
+    def close(self) -> None:
+        """End what runs, by whichever thread; the sandbox stays usable."""
+        self._closing = True
+        try:
+            while not self._lock.acquire(timeout=_LOOKS_AGAIN_S):
+                if (room := self._used) is not None:
+                    room.end_programs()
+            self._lock.release()
+        finally:
+            self._closing = False
 
     def describe(self) -> Toolchain:
         """Honest about what is missing."""
@@ -65,7 +88,12 @@ class ProcessSandbox:
             places = Places(*(f"{base}/{part}" for part in ("work", "in", "out", "home", "bin")))
             write_entries(opened["work"], task.fixture)
             write_entries(opened["bin"], [_program(entry, places) for entry in task.programs])
-            yield _ProcessRoom(places, opened["work"], opened["out"], opened["in"], self.limits)
+            room = _ProcessRoom(places, opened["work"], opened["out"], opened["in"], self.limits)
+            if self._closing:
+                raise JobFailure("closed", "the sandbox was closed", retryable=True)
+            self._used = room
+            cleanup.callback(setattr, self, "_used", None)
+            yield room
 
     def _probe(self, text: str) -> bytes:
         with self._room(Task(id="probe", family="probe")) as room:
@@ -89,6 +117,12 @@ class _ProcessRoom:
             for name in os.listdir(fd):  # noqa: PTH208 - of a descriptor
                 remove_tree(os.fsencode(name), fd)
         write_entries(self.files, command.files)
+
+    def end_programs(self) -> None:
+        """Kill all that can be found of the job, from any thread."""
+        for pid in _processes_of(self.places.work):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
 
     def start(self, start: Start) -> ExecResult:
         """Run one program in its own process group, then kill all that can be found of it."""
@@ -169,9 +203,7 @@ class _ProcessRoom:
             alive = _processes_of(self.places.work) - {process.pid}
             if not alive and process.returncode is not None:
                 return outlived if Path("/proc/self/environ").exists() else None
-            for pid in alive:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGKILL)
+            self.end_programs()
             time.sleep(0.002)
         raise JobFailure("not_dead", "processes of the command can't be killed")
 

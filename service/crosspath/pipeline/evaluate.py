@@ -5,6 +5,7 @@ only retries of the program are here: for retryable faults, before a reply exist
 """
 
 import asyncio
+import math
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -239,9 +240,15 @@ class Evaluator:
                 self._progress.note(fault=replay.fault)
 
     async def _execute(self, jobs: Sequence[ReplayJob]) -> Sequence[Execution | Fault]:
-        if self._budget.remaining_s() == 0.0:
+        """The replays, given up at the end of the wall time: they can be done again and cost nothing."""
+        remaining_s = self._budget.remaining_s()
+        if remaining_s == 0.0:
             return [_over_budget("max_wall_s")] * len(jobs)
-        return await self._executor.replay(jobs)
+        try:
+            async with asyncio.timeout(None if math.isinf(remaining_s) else remaining_s):
+                return await self._executor.replay(jobs)
+        except TimeoutError:
+            return [_over_budget("max_wall_s")] * len(jobs)
 
     def _record(self, key: ReplayKey, delivery: Delivery, result: Execution | Fault) -> Replay:
         name = self._plan.paths[key.path].name
