@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from crosspath.app.adapters import ui_instruction
 from crosspath.app.serving import UiPlan, serve
 from crosspath.cli.entry import run
 from crosspath.errors import TrackerError
@@ -52,6 +53,17 @@ def test_store_of_an_evaluation(here: Path, capsys: pytest.CaptureFixture[str]) 
     """An evaluation that was logged elsewhere is opened there, wherever this shell would log to."""
     assert run(["ui", "latest", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["store"] == f"sqlite:///{here}/elsewhere.db"
+
+
+def test_instruction_is_the_exact_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The printed command opens the very store: the usual one is short, others are named as they are from any directory."""
+    monkeypatch.chdir(tmp_path)
+    usual, other = Path(".crosspath"), tmp_path / "an other"
+    assert ui_instruction(usual, f"sqlite:///{tmp_path}/.crosspath/mlflow.db") == "crosspath ui"
+    assert ui_instruction(other, f"sqlite:///{other}/mlflow.db") == f"crosspath ui --store '{other}'"
+    assert ui_instruction(usual, "sqlite:////x/mlflow.db") == "crosspath ui --tracking-uri sqlite:////x/mlflow.db"
+    assert ui_instruction(usual, "postgresql://me:***@host/db") == "crosspath ui"
+    assert ui_instruction(usual, "http://host:1") is None
 
 
 def test_nothing_there(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
