@@ -374,9 +374,6 @@ def _gathered(
     generate: bool = True,
 ) -> Facts:
     made = adapters.make_executor(_executor_kind(resolved, executor), resolved.spec, resolved.answers)
-    if progress:
-        doing = "asking and replaying" if generate else "replaying"
-        progress.began(f"{doing}: {len(resolved.plan.requests)} trials, {resolved.plan.replay_count} replays ...")
     return gather(ledger, resolved, opened, made, generate=generate, progress=progress)
 
 

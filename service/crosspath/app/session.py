@@ -108,9 +108,11 @@ def gather(
         BoundaryError: the executor, the sandbox or the ledger failed as a whole; what was done is in the ledger.
         KeyboardInterrupt: Ctrl-C or SIGTERM; what was done is in the ledger.
     """
-    evaluation = opened.facts.head.id
+    evaluation, progress = opened.facts.head.id, progress or Progress()
     with executor, _session(ledger, evaluation) as session, interruptible():
         toolchain = executor.toolchain()
+        doing = "asking and replaying" if generate else "replaying"
+        progress.began(f"{doing}: {len(resolved.plan.requests)} trials, {resolved.plan.replay_count} replays ...")
         with _first_of_group():
             work = _gather(ledger, resolved, opened.facts, executor, session, generate, progress or Progress())
             facts = run_interruptibly(work)
