@@ -3,6 +3,7 @@
 import hashlib
 import pickle
 import shutil
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,7 +28,7 @@ from crosspath.types import (
     TrialKey,
 )
 
-LIMITS = SandboxLimits(output_bytes=1000, file_cap_bytes=1000)
+LIMITS = SandboxLimits(output_bytes=1000, file_cap_bytes=1000, commands=25)
 BIG = bytes(range(256)) * 8
 NOT_STARTED = Fault(boundary="sandbox", type="start_failed", message="scripted")
 SETUP = "printf made > by-setup"
@@ -183,6 +184,24 @@ class TestSandboxContract:
         assert files(execution.state) == {b"log": b"first\nsecond\n"}
         assert execution.starts == 3
 
+    def test_commands_share_their_time(self, sandbox: Sandbox) -> None:
+        """The time is that of all commands together: those that don't get their turn are not started, and timed out."""
+        execution = run(sandbox, shell("true"), shell("sleep 30"), shell("echo first >> log"), shell("exit 4"), timeout_s=0.3)
+        assert [(result.exit_code, result.timed_out) for result in execution.results] == [
+            (0, False), (None, True), (None, True), (None, True),
+        ]  # fmt: skip
+        assert [result.limits_hit for result in execution.results[2:]] == [("time",)] * 2
+        assert (execution.starts, execution.state.entries) == (2, ())
+
+    def test_ten_thousand_commands(self, sandbox: Sandbox) -> None:
+        """Of a reply with very many commands only the first ones are started, and what they did is judged."""
+        execution = run(sandbox, *[shell("true")] * 20, shell("printf hello > greeting"), *[shell("true")] * 10_000)
+        assert execution.starts == LIMITS.commands
+        assert len(execution.results) == 10_021
+        assert [result.exit_code for result in execution.results[: LIMITS.commands]] == [0] * LIMITS.commands
+        assert all(result.timed_out and result.duration_s == 0 for result in execution.results[LIMITS.commands :])
+        assert files(execution.state) == {b"greeting": b"hello"}
+
     def test_jobs_share_nothing(self, sandbox: Sandbox) -> None:
         """Each job starts in a fresh work directory."""
         first, second = sandbox.run([job(shell("printf hello > greeting")), job(shell("true"))])
@@ -253,6 +272,14 @@ class TestRealSandboxes:
         (fault,) = real.run([job(Command(argv=argv))])
         assert isinstance(fault, Fault)
         assert fault.type == "start_failed"
+
+    def test_many_slow_commands(self, real: Sandbox) -> None:
+        """Each command takes its share of the time that is left, however little each of them needs."""
+        started = time.monotonic()
+        execution = run(real, *[shell("sleep 0.3")] * 20, timeout_s=1.0)
+        assert time.monotonic() - started < 5
+        assert 1 <= [result.exit_code for result in execution.results].count(0) <= 3
+        assert execution.results[-1].timed_out
 
     @pytest.mark.parametrize("path", [b"../out", b"/etc/x", b"a/../../b"])
     def test_fixtures_stay_inside(self, real: Sandbox, path: bytes) -> None:

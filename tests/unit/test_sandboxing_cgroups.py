@@ -7,7 +7,7 @@ import pytest
 from crosspath.adapters.sandboxing.cgroups import Cgroup, open_cgroup
 from crosspath.types import SandboxLimits
 
-LIMITS = SandboxLimits(memory_bytes=1 << 20, processes=7)
+LIMITS = SandboxLimits(memory_bytes=1 << 24, processes=9)
 
 
 def machine(root: Path, files: dict[str, str], delegated: str = "pids memory") -> Path:
@@ -46,7 +46,11 @@ def test_bounds_are_written(tmp_path: Path) -> None:
     group = tmp_path / "cgroup/user/crosspath-x"
     assert cgroup is not None
     assert set(cgroup.limits) == {"processes", "memory"}
-    assert [(group / name).read_text()[:7] for name in ("pids.max", "memory.max", "memory.swap.max")] == ["7ax", "1048576", "0ax"]
+    assert [(group / name).read_text()[:8] for name in ("pids.max", "memory.max", "memory.swap.max")] == [
+        "9ax",
+        "16777216",
+        "0ax",
+    ]
 
 
 def test_hits_are_told_once(tmp_path: Path) -> None:

@@ -39,6 +39,8 @@ class Effect:
     """The sandbox fails at this command."""
 
 
+_NOT_STARTED = ExecResult(exit_code=None, duration_s=0.0, timed_out=True, limits_hit=("time",))
+
 Script = Mapping[bytes, Effect] | Callable[[Command], Effect]
 """Last word of a command (for ``bash -c TEXT`` the text) -> what it does; or a function of the whole command."""
 
@@ -71,7 +73,12 @@ class FakeSandbox:
             failed = f"the setup line ended with {setup.exit_code}"
             return Execution(key=job.key, state=self._state(files), setup_failed=failed, starts=1)
         results: list[ExecResult] = []
+        started = 0
         for command in job.commands:
+            if started == self.limits.commands or (results and results[-1].timed_out):
+                results.append(_NOT_STARTED)
+                continue
+            started += 1
             effect = self._effect(command)
             if effect.fault is not None:
                 return effect.fault
@@ -79,7 +86,7 @@ class FakeSandbox:
             results.append(self._result(effect, command))
         observations = tuple(self._observe(observer.name, observer.command) for observer in job.task.observers)
         state = self._state(files).model_copy(update={"observations": observations})
-        starts = len(results) + len(observations) + (job.task.setup is not None)
+        starts = started + len(observations) + (job.task.setup is not None)
         return Execution(key=job.key, results=tuple(results), state=state, starts=starts)
 
     def _setup(self, task: Task, files: dict[bytes, FileEntry]) -> Effect | None:

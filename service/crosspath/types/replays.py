@@ -12,6 +12,8 @@ DeliveryProblem = Literal["contract_error", "undeliverable", "truncated", "refus
 StateKind = Literal["file", "symlink", "directory", "fifo", "socket", "device"]
 Limit = Literal["time", "output", "memory", "processes", "disk", "entries"]
 
+_MIB = 1024 * 1024
+
 
 class Command(Record):
     """What is executed inside a sandbox, in the work directory."""
@@ -133,7 +135,8 @@ class Execution(Record):
 
     key: ReplayKey
     results: tuple[ExecResult, ...] = ()
-    """One per command, in order; all commands of a job are run, whatever the exit status of those before."""
+    """One per command, in order. All commands of a job are run, whatever the exit status of those before, until their time
+    is over or there were too many: those that did not get their turn are ``timed_out`` with a ``duration_s`` of 0."""
     state: FinalState = FinalState()
     setup_failed: str | None = None
     starts: int = 0
@@ -152,18 +155,23 @@ class Replay(Record):
 
 
 class SandboxLimits(Record):
-    """Bounds of one command."""
+    """Bounds of one command; ``disk_bytes``, ``inodes`` and ``commands`` of all commands of one reply together.
 
-    output_bytes: int = 65_536
+    Their time is bounded by ``Task.timeout_s``, all of them together as well.
+    """
+
+    output_bytes: int = Field(default=65_536, ge=1, le=16 * _MIB)
     """Kept per stream; what comes after is counted and dropped."""
-    output_total_bytes: int = 64 * 1024 * 1024
+    output_total_bytes: int = Field(default=64 * _MIB, ge=1, le=16_384 * _MIB)
     """A command that writes more than this is killed."""
-    memory_bytes: int = 512 * 1024 * 1024
-    processes: int = 128
-    disk_bytes: int = 64 * 1024 * 1024
-    inodes: int = 16_384
-    file_cap_bytes: int = 65_536
+    memory_bytes: int = Field(default=512 * _MIB, ge=16 * _MIB, le=1_048_576 * _MIB)
+    processes: int = Field(default=128, ge=8, le=32_768)
+    disk_bytes: int = Field(default=64 * _MIB, ge=65_536, le=1_048_576 * _MIB)
+    inodes: int = Field(default=16_384, ge=16, le=1_048_576)
+    file_cap_bytes: int = Field(default=65_536, ge=0, le=16 * _MIB)
     """Longest file whose content is kept in the final state."""
+    commands: int = Field(default=64, ge=1, le=1024)
+    """How many commands of one reply are started; the rest is not run."""
 
 
 class Toolchain(Record):

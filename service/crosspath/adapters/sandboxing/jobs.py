@@ -1,6 +1,6 @@
 """One job, the same for every adapter: fixture, setup, commands, state, observers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -27,6 +27,8 @@ from crosspath.types import (
 REPORT_CAP_BYTES = 4 * 1024 * 1024
 """Of ``Command.report``; it holds the path's own account of one command, output included."""
 _SETUP_TIMEOUT_S = 60.0
+NOT_STARTED = ExecResult(exit_code=None, duration_s=0.0, timed_out=True, limits_hit=("time",))
+"""Of a command that did not get its turn."""
 
 
 @dataclass(frozen=True)
@@ -102,11 +104,7 @@ def _run(job: ReplayJob, limits: SandboxLimits, room: Room) -> Execution:
     failed = _set_up(job.task, room, counting)
     results: tuple[ExecResult, ...] = ()
     if failed is None:
-        last = len(job.commands) - 1
-        results = tuple(
-            _run_command(job.task, command, room, counting, settle_s=job.task.settle_s if number == last else 0.0)
-            for number, command in enumerate(job.commands)
-        )
+        results = tuple(_run_commands(job, limits, room, counting))
     state = read_state(room.work, entries=limits.inodes, disk_bytes=limits.disk_bytes, file_cap_bytes=limits.file_cap_bytes)
     if job.task.observers and failed is None:
         state = _observed(job.task, state, limits, room, counting)
@@ -123,12 +121,27 @@ def _set_up(task: Task, room: Room, counting: _Counting) -> str | None:
     return f"the setup line ended with {done.exit_code}: {done.stderr.data[-300:].decode(errors='replace')}"
 
 
-def _run_command(task: Task, command: Command, room: Room, counting: _Counting, settle_s: float) -> ExecResult:
+def _run_commands(job: ReplayJob, limits: SandboxLimits, room: Room, counting: _Counting) -> Iterator[ExecResult]:
+    """One after the other, until the time of all of them together is over; what does not get its turn is not started."""
+    left_s, last = job.task.timeout_s, min(len(job.commands), limits.commands) - 1
+    for number, command in enumerate(job.commands):
+        if number > last or left_s <= 0:
+            yield NOT_STARTED
+            continue
+        settle_s = job.task.settle_s if number == last else 0.0
+        result = _run_command(job.task, command, room, counting, timeout_s=left_s, settle_s=settle_s)
+        left_s = 0.0 if result.timed_out else left_s - result.duration_s
+        yield result
+
+
+def _run_command(
+    task: Task, command: Command, room: Room, counting: _Counting, *, timeout_s: float, settle_s: float
+) -> ExecResult:
     room.hand_in(command)
     start = Start(
         command.argv,
         command_environment(room.places, task, command),
-        timeout_s=task.timeout_s,
+        timeout_s=timeout_s,
         stdin=command.stdin,
         settle_s=settle_s,
         binds=command.binds,
