@@ -8,7 +8,8 @@ import pytest
 
 from crosspath.adapters.bubblewrap_sandbox import BubblewrapSandbox
 from crosspath.adapters.sandboxing import spawner, spawning
-from crosspath.types import Command, Execution, ReplayJob, ReplayKey, Task, TrialKey
+from crosspath.errors import SandboxError
+from crosspath.types import Command, Execution, ReplayJob, ReplayKey, SandboxLimits, Task, TrialKey
 
 EVERYTHING = "         0          0 4294967295\n"
 
@@ -71,3 +72,42 @@ def test_a_parent_that_dies_in_the_middle_of_a_message_ends_the_spawner(sent: by
         with ours:
             ours.sendall(sent)
         assert spawner.receive_or_end(theirs) is None
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+def test_a_spawner_that_cannot_be_set_up_says_why_in_one_line(capfd: pytest.CaptureFixture[str]) -> None:
+    """Nobody is told to do without a sandbox because a number is wrong, and no traceback is seen."""
+    with pytest.raises(SandboxError) as caught:
+        spawning.Spawner(0, {"RLIMIT_FSIZE": 10**40})
+    assert "none" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert capfd.readouterr().err == ""
+
+
+def test_only_missing_namespaces_are_a_reason_to_do_without_a_sandbox() -> None:
+    """The way out is named where there is no other."""
+    assert "--sandbox none" in spawning._not_set_up("start: no namespaces: Operation not permitted")
+    assert "--sandbox none" not in spawning._not_set_up("start: Python int too large to convert to C long")
+
+
+def test_errors_are_said_in_one_line() -> None:
+    """Whatever goes wrong in the spawner fits into one short message."""
+    assert spawner.said(OSError(28, "No space left\non device")) == b"No space left on device"
+    assert spawner.said(ValueError("\udcff" * 1000)) == b"?" * 400
+    assert spawner.said(TypeError()) == b"TypeError"
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+@pytest.mark.parametrize("end", ["ge", "le"])
+def test_the_least_and_the_greatest_limits_work(end: str) -> None:
+    """Whatever a spec may ask for lets a command run."""
+    fields = SandboxLimits.model_fields.items()
+    values = {name: next(getattr(bound, end) for bound in field.metadata if hasattr(bound, end)) for name, field in fields}
+    sandbox = BubblewrapSandbox(SandboxLimits.model_validate(values))
+    key = ReplayKey(trial=TrialKey(generation="g", task="t", index=0), path="p")
+    command = Command(argv=(b"bash", b"-c", b"printf x > f; cat f | cat"))
+    (result,) = sandbox.run([ReplayJob(key=key, task=Task(id="t", family="f"), commands=(command,))])
+    sandbox.close()
+    assert isinstance(result, Execution), result
+    assert result.results[0].exit_code == 0
+    assert [entry.path for entry in result.state.entries] == [b"f"]

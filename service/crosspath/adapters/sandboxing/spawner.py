@@ -34,6 +34,10 @@ MAX_FDS = 8
 DEFAULT_SIGNALS = (signal.SIGCHLD, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ)
 """What Python or this program ignores; a command must not inherit that."""
 
+NO_NAMESPACES = b"no namespaces: "
+"""Before the reason, where this machine does not let us make them."""
+SAYABLE = (OSError, ValueError, OverflowError, TypeError)
+
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -42,6 +46,12 @@ def checked(result: int, doing: str) -> None:
     if result != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{doing}: {os.strerror(number)}")
+
+
+def said(error: BaseException) -> bytes:
+    """An error in one line that a message has room for."""
+    text = error.strerror if isinstance(error, OSError) and error.strerror else f"{error}" or type(error).__name__
+    return " ".join(text.split()).encode(errors="replace")[:400]
 
 
 def mount_tmpfs(target: bytes, options: bytes) -> None:
@@ -185,9 +195,9 @@ def serve(channel: socket.socket) -> None:
         try:
             back = handle(words, fds)
             socket.send_fds(channel, [b"ok"], back) if back else channel.send(b"ok")
-        except OSError as error:
+        except SAYABLE as error:
             back = []
-            channel.send(f"{error.strerror or error}"[:400].encode())
+            channel.send(said(error))
         for fd in fds + back:
             os.close(fd)
 
@@ -218,9 +228,13 @@ def main() -> None:
     os.umask(0o022)
     try:
         enter_namespaces(os.fsencode(base), int(uid))
-        limit_resources(limits)
     except OSError as error:
-        spawn_channel.send(str(error).encode())
+        spawn_channel.send(NO_NAMESPACES + said(error))
+        return
+    try:
+        limit_resources(limits)
+    except SAYABLE as error:
+        spawn_channel.send(said(error))
         return
     if int(uid):
         if os.fork():

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from crosspath.adapters.sandboxing.failures import JobFailure
+from crosspath.adapters.sandboxing.spawner import NO_NAMESPACES
 from crosspath.errors import SandboxError
 
 _FIRST_HOST_UID = 1_879_048_192
@@ -40,6 +41,9 @@ def unprivileged_uid(uid_map: str | None = None) -> int:
     return first + count - 1 - os.getpid() % max(1, count // 2)
 
 
+_NO_NAMESPACES = NO_NAMESPACES.decode()
+
+
 class Spawner:
     """One spawner program, with a private mount namespace in which ``base`` is a tmpfs.
 
@@ -48,7 +52,7 @@ class Spawner:
     """
 
     def __init__(self, uid: int, limits: Mapping[str, int]) -> None:
-        self.uid = uid
+        self.uid, self._owner = uid, os.getpid()
         place = Path("/tmp" if Path("/tmp").is_dir() else tempfile.gettempdir())
         _remove_stale(place)
         self.base = tempfile.mkdtemp(prefix=f"crosspath-{os.getpid()}-", dir=place)
@@ -69,7 +73,7 @@ class Spawner:
             self._expect_ok(self._spawn, "start")
         except SandboxError as error:
             self.close()
-            raise SandboxError(_NEEDS_NAMESPACES.format(error)) from error
+            raise SandboxError(_not_set_up(str(error))) from error
 
     def spawn(self, argv: Sequence[bytes], fds: Sequence[int]) -> None:
         """Start ``argv`` with ``fds`` as its descriptors 0, 1, 2, ...
@@ -97,6 +101,8 @@ class Spawner:
 
     def end_programs(self) -> None:
         """Kill all that was started, from any thread: the part that starts programs ends, and they die with it."""
+        if os.getpid() != self._owner:
+            return  # a fork of the worker: what runs is the worker's
         with contextlib.suppress(OSError):  # it is gone already
             self._spawn.shutdown(socket.SHUT_RDWR)
 
@@ -121,6 +127,12 @@ class Spawner:
         if not data:
             raise SpawnerGone(f"the spawner program ended while it was asked to {doing}")
         raise JobFailure("start_failed", f"{doing}: {data.decode(errors='replace')}")
+
+
+def _not_set_up(reason: str) -> str:
+    """What to do about it, where we know that; another sandbox is no help against anything but missing namespaces."""
+    _, found, why = reason.partition(_NO_NAMESPACES)
+    return _NEEDS_NAMESPACES.format(why) if found else f"the program that starts sandboxes can't be set up: {reason}"
 
 
 class SpawnerGone(SandboxError):
