@@ -119,6 +119,16 @@ def described(text: str) -> tuple[RunContent, ...]:
     return layout(facts, judgement.model_copy(update={"decompositions": (first.model_copy(update=more),)}), 10).nested
 
 
+@pytest.mark.parametrize("text", ATTACKS)
+def test_rationales_in_mlflow_are_text(text: str) -> None:
+    """The reason of a score, which MLflow renders, has no markup, whatever a program wrote."""
+    facts, judgement = evaluation()
+    scores = tuple(score.model_copy(update={"reason": text}) for score in judgement.scores)
+    runs = layout(facts, judgement.model_copy(update={"scores": scores}), 10).nested
+    reasons = {verdict.rationale for run in runs for row in run.rows for verdict in row.verdicts if verdict.name == "cause"}
+    assert markdown(text) in reasons
+
+
 @pytest.mark.parametrize("text", [*ATTACKS, "a\u202eb\x1b[2J"])
 def test_descriptions_in_mlflow_hold_only_our_markup(text: str) -> None:
     """The notes of runs have the same blocks for every name, and a run's name is one line that turns no text."""

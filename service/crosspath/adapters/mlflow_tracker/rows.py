@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crosspath.adapters.mlflow_tracker.names import shown
+from crosspath.escaping import markdown
 from crosspath.types import (
     ExecResult,
     Facts,
@@ -198,9 +199,10 @@ def _verdicts(trial: Trial, replay: Replay | None, score: Score | None) -> tuple
         fault = trial.fault or (replay.fault if replay else None)
         reason = f"{fault.boundary}: {fault.type}: {fault.message}" if fault else "not replayed"
         return (Verdict("passed", fault=shown(reason)[:1000]),)
+    reason = markdown(score.reason)  # MLflow renders it
     return (
-        Verdict("passed", score.passed, bounded(score.reason) or ""),
+        Verdict("passed", score.passed, reason),
         Verdict("state_ok", score.state_ok, "the final state is exactly the expected one" if score.state_ok else ""),
         Verdict("reported_ok", score.reported_ok, "what the path itself told the caller"),
-        Verdict("cause", score.cause or "none", bounded(score.reason) or ""),
+        Verdict("cause", score.cause or "none", reason),
     )
