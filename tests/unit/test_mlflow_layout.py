@@ -306,3 +306,17 @@ def test_artifacts_beside_the_database(tmp_path: Path) -> None:
     """An embedded store keeps artifacts beside its file; a server decides for itself."""
     assert artifacts_beside(embedded_uri(tmp_path)) == tmp_path / "artifacts"
     assert artifacts_beside("http://host:1") is None
+
+
+def test_columns_hold_no_effect_that_may_not_be_used() -> None:
+    """Where the control is broken no effect is a metric; where another path was told about, no compensation is."""
+    _, judgement = evaluation()
+    whole = next(d for d in judgement.decompositions if d.effect("compensation"))
+    matched = whole.cell("NN")
+    assert matched is not None
+    assert {"damage_pp", "compens_pp", "gap_pp"} <= cell_metrics(matched, whole).keys()
+    other = whole.model_copy(update={"discloses": "another", "undisclosed": True})
+    assert "compens_pp" not in cell_metrics(matched, other)
+    assert "damage_pp" in cell_metrics(matched, other)
+    broken = whole.model_copy(update={"control": whole.control.model_copy(update={"status": "broken"})})
+    assert not any(name.endswith("_pp") for name in cell_metrics(matched, broken))

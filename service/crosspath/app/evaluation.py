@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _EMPTY = {
     "effects": (
-        "candidate", "effect", "control", "minuend", "subtrahend", "value", "low", "high", "n", "missing", "unstable", "worst",
+        "candidate", "effect", "control", "label", "minuend", "subtrahend", "value", "low", "high", "n", "missing", "unstable", "worst",
         "best", "p_value", "estimand", "method",
     ),
     "failures": ("candidate", "cell", "control", "task", "trial", "repeat", "stage", "cause", "silent_wrong", "reason"),

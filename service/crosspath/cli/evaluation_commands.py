@@ -261,6 +261,8 @@ def _print_summary(evaluation: "Evaluation") -> None:
     ]
     print_table(("candidate", "RR", "RN", "NR", "NN", "damage", "compensation", "matched gap", "control"), rows)
     say("told R/N x done R/N; points of pass rate; R is the reference, N the candidate's own")
+    if any(d.undisclosed for d in cells):
+        say("not told: the contract tells about another path than this one")
     if any(d.blind for d in cells):
         say("blind: nothing passes on the reference path, so there is nothing that a path could break")
     say(f"evaluation  {evaluation.id}  ({evaluation.facts.head.status})")
@@ -284,6 +286,8 @@ def _rate(cell: Any) -> str:
 
 def _points(decomposition: Any, name: str) -> str:
     effect = decomposition.effect(name)
+    if name == "compensation" and decomposition.undisclosed:
+        return "not told"
     if decomposition.blind or effect is None or effect.these.value is None:
         return "-"
     return f"{100 * effect.these.value:+.1f}"

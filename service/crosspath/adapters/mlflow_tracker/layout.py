@@ -28,6 +28,7 @@ from crosspath.adapters.mlflow_tracker.params import (
     spend_metrics,
 )
 from crosspath.adapters.mlflow_tracker.rows import Row, RowSource, select_rows
+from crosspath.analysis import effect_label
 from crosspath.analysis.report import report_markdown
 from crosspath.escaping import markdown
 from crosspath.store.bundle import figure_prefix
@@ -253,8 +254,9 @@ def _effects_table(decomposition: Decomposition) -> Iterator[str]:
     yield "| effect | what it says | these replies | task population |"
     yield "|---|---|---|---|"
     for effect in decomposition.effects:
-        words = EFFECT_WORDS[effect.name]
-        name = f"{effect.name.replace('_', ' ')} ({effect.minuend} - {effect.subtrahend})"
+        label = effect_label(decomposition, effect.name)
+        words = EFFECT_WORDS[effect.name] if label == effect.name.replace("_", " ") else "told about another path than this one"
+        name = f"{markdown(label)} ({effect.minuend} - {effect.subtrahend})"
         yield f"| {name} | {words} | {_points(effect.these.value)} | {estimate_text(effect.population, 'pp')} |"
     yield ""
 

@@ -99,8 +99,18 @@ def cell_metrics(cell: Cell, decomposition: Decomposition | None = None) -> dict
 def _effects(
     decomposition: Decomposition, names: Mapping[str, str], value: Callable[[Effect], float | None]
 ) -> dict[str, float | None]:
-    """Effects in percentage points. ``damage_pp + compens_pp = gap_pp``: differences of the cells' rates for these replies."""
-    return {names[effect.name]: _points(value(effect)) for effect in decomposition.effects}
+    """Effects in percentage points. ``damage_pp + compens_pp = gap_pp``: differences of the cells' rates for these replies.
+
+    A column is read without its footnotes, so it holds no effect that may not be used: none where damage can't be seen or the
+    control is broken, and no compensation where the model was told about another path.
+    """
+    if decomposition.blind or decomposition.control.status == "broken":
+        return {}
+    return {
+        names[effect.name]: _points(value(effect))
+        for effect in decomposition.effects
+        if not (effect.name == "compensation" and decomposition.undisclosed)
+    }
 
 
 def _bounds(decomposition: Decomposition) -> dict[str, float | int | None]:
