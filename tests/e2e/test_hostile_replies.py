@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -421,15 +422,25 @@ class TestOddities:
         """The terminal that Crosspath runs in can't be opened."""
         assert only(run(sandbox, "exec 3<>/dev/tty")).exit_code == 1
 
-    def test_a_killed_spawner_costs_one_job(self, sandbox: BubblewrapSandbox) -> None:
-        """When the program that starts sandboxes is killed, later jobs run in a new one."""
+    @pytest.mark.parametrize("part", ["that mounts", "that starts programs"])
+    @pytest.mark.parametrize("after_s", [None, 0.1], ids=["between jobs", "during a job"])
+    def test_a_killed_spawner_costs_nothing(self, part: str, after_s: float | None) -> None:
+        """When a part of the program that starts sandboxes is killed, the job is done again with a new one."""
         own = BubblewrapSandbox(LIMITS)
         own.run([job("true")])
         assert own._cage is not None
-        own._cage.spawner._process.kill()
-        results = own.run([job("true"), job("true"), job("true")])
-        assert [isinstance(result, Execution) for result in results] == [False, True, True], results
+        mounting = own._cage.spawner._process.pid
+        children = Path(f"/proc/{mounting}/task/{mounting}/children").read_text().split()
+        victim = int(children[0]) if part == "that starts programs" and children else mounting
+        if after_s is None:
+            os.kill(victim, signal.SIGKILL)
+        else:
+            threading.Timer(after_s, os.kill, (victim, signal.SIGKILL)).start()
+        results = own.run([job("sleep 0.3; printf x > f"), job("true"), job("true")])
         own.close()
+        assert all(isinstance(result, Execution) for result in results), results
+        assert isinstance(results[0], Execution)
+        assert entries(results[0])[b"f"].content == b"x"
 
     def test_threads(self, sandbox: BubblewrapSandbox) -> None:
         """Several threads may share one sandbox; a thread that ends takes no sandbox with it."""

@@ -44,6 +44,7 @@ class BubblewrapSandbox:
         self.program = program
         self._cage: Cage | None = None
         self._lock = threading.Lock()
+        self._lost = False
         self._closing = False
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -57,9 +58,15 @@ class BubblewrapSandbox:
         """
         with self._lock:
             self._open()
-            results = tuple(run_job(job, self.limits, self._room) for job in jobs)
+            results = tuple(self._run(job) for job in jobs)
             self._require_open()
             return results
+
+    def _run(self, job: ReplayJob) -> Execution | Fault:
+        """One job; once more where the spawner was killed under it, for a job begins from nothing each time."""
+        self._lost = False
+        result = run_job(job, self.limits, self._room)
+        return run_job(job, self.limits, self._room) if self._lost else result
 
     def describe(self) -> Toolchain:
         """The bounds in force here, and the programs inside.
@@ -115,11 +122,18 @@ class BubblewrapSandbox:
 
     @contextmanager
     def _room(self, task: Task) -> Iterator[BubblewrapRoom]:
+        cage = self._open()
         try:
-            with open_room(self._open(), self.limits, task) as room:
+            with open_room(cage, self.limits, task) as room:
                 yield room
-        except SpawnerGone:
-            self._discard()
+        except (SandboxError, OSError) as error:
+            # Without its spawner a room fails in many ways, and what is left of it can't be taken down.
+            try:
+                cage.spawner.require_alive()
+            except SpawnerGone as gone:
+                self._lost = True
+                self._discard()
+                raise gone from error
             raise
 
     def _probe(self, text: str) -> bytes:

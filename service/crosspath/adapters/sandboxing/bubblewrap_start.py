@@ -159,7 +159,7 @@ class Running:
             raise JobFailure("start_failed", f"there is no program {self._start.program!r}")
         if text:
             raise JobFailure("start_failed", f"process 1 said {text!r}")
-        # It was killed before it could speak, which only a lack of memory does, or it never was.
+        # It was killed before it could speak, for lack of memory or together with the spawner, or it never was.
         deadline = time.monotonic() + _DEATH_DEADLINE_S
         while self._read_status(deadline):
             pass

@@ -106,6 +106,21 @@ class Spawner:
         with contextlib.suppress(OSError):  # it is gone already
             self._spawn.shutdown(socket.SHUT_RDWR)
 
+    def require_alive(self) -> None:
+        """Both parts are there.
+
+        Raises:
+            SpawnerGone: they aren't.
+        """
+        for channel in (self._spawn, self._mount):
+            with contextlib.suppress(BlockingIOError):
+                try:
+                    data = channel.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+                except ConnectionError:
+                    data = b""
+                if not data:
+                    raise SpawnerGone("the spawner program was killed")
+
     def _ask(self, channel: socket.socket, words: Sequence[bytes], fds: Sequence[int] = ()) -> list[int]:
         body = b"\0".join(words)
         if body.count(b"\0") != len(words) - 1:
@@ -135,8 +150,11 @@ def _not_set_up(reason: str) -> str:
     return _NEEDS_NAMESPACES.format(why) if found else f"the program that starts sandboxes can't be set up: {reason}"
 
 
-class SpawnerGone(SandboxError):
-    """The spawner program was killed; a new one can be started."""
+class SpawnerGone(JobFailure):
+    """The spawner program was killed, and every sandbox with it; a new one can be started."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("sandbox_failed", message, retryable=True)
 
 
 def _end(owner: int, process: "subprocess.Popen[bytes]", channels: Sequence[socket.socket], base: str) -> None:
