@@ -18,6 +18,7 @@ import pytest
 
 from crosspath.adapters.bubblewrap_sandbox import BubblewrapSandbox
 from crosspath.adapters.sandboxing.failures import JobFailure
+from crosspath.adapters.sandboxing.leftovers import own_prefix
 from crosspath.types import (
     Command,
     ExecResult,
@@ -454,7 +455,7 @@ class TestOddities:
 
     def test_nothing_is_left_on_the_host(self) -> None:
         """After a sandbox is closed its directory, mounts and control groups are gone."""
-        before = set(Path("/sys/fs/cgroup").glob(f"**/crosspath-{os.getpid()}-*"))
+        before = set(Path("/sys/fs/cgroup").glob(f"**/{own_prefix()}*"))
         own = BubblewrapSandbox(LIMITS)
         own.run([job("mkdir -m 0 d; sleep 100 & true")])
         assert own._cage is not None
@@ -462,7 +463,7 @@ class TestOddities:
         own.close()
         assert not Path(base).exists()
         assert base not in Path("/proc/self/mounts").read_text()
-        assert not [path for path in Path("/sys/fs/cgroup").glob(f"**/crosspath-{os.getpid()}-*") if path not in before]
+        assert not [path for path in Path("/sys/fs/cgroup").glob(f"**/{own_prefix()}*") if path not in before]
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="only root's binds are mounts of their own")
     def test_bound_directories_survive_a_failed_unmount(

@@ -22,6 +22,7 @@ from crosspath.adapters.sandboxing.capture import Capture, Pumped, pump
 from crosspath.adapters.sandboxing.environment import Places, environment
 from crosspath.adapters.sandboxing.failures import JobFailure
 from crosspath.adapters.sandboxing.jobs import Start, run_job
+from crosspath.adapters.sandboxing.leftovers import left_behind, own_prefix
 from crosspath.adapters.sandboxing.toolchain import toolchain
 from crosspath.adapters.sandboxing.workdir import remove_tree, write_entries
 from crosspath.errors import SandboxError
@@ -42,6 +43,7 @@ class ProcessSandbox:
         self._used: _ProcessRoom | None = None
         self._lock = threading.Lock()
         self._closing = False
+        self._looked = False
 
     def __reduce__(self) -> tuple[object, ...]:
         return ProcessSandbox, (self.limits,)
@@ -55,10 +57,19 @@ class ProcessSandbox:
         if not hasattr(os, "pidfd_open"):
             raise SandboxError("the sandbox 'none' needs Linux 5.3 or newer")
         with self._lock:
+            self._remove_stale()
             results = tuple(run_job(job, self.limits, self._room) for job in jobs)
             if self._closing:
                 raise SandboxError("the sandbox was closed while it was in use")
             return results
+
+    def _remove_stale(self) -> None:
+        """Directories of workers that were killed; once."""
+        if not self._looked:
+            self._looked = True
+            for path in left_behind(Path(tempfile.gettempdir()).glob("crosspath-*")):
+                with contextlib.suppress(OSError, SandboxError):  # somebody else's, or something still writes into it
+                    _remove(str(path))
 
     def close(self) -> None:
         """End what runs, by whichever thread; the sandbox stays usable."""
@@ -77,7 +88,7 @@ class ProcessSandbox:
 
     @contextmanager
     def _room(self, task: Task) -> Iterator["_ProcessRoom"]:
-        base = tempfile.mkdtemp(prefix="crosspath-")
+        base = tempfile.mkdtemp(prefix=own_prefix())
         with contextlib.ExitStack() as cleanup:
             cleanup.callback(_remove, base)
             for part in _PARTS:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from crosspath.adapters.sandboxing.leftovers import left_behind, own_prefix
 from crosspath.types import Limit, SandboxLimits
 
 _number = itertools.count()
@@ -81,7 +82,7 @@ def open_cgroup(limits: SandboxLimits, *, proc: Path = Path("/proc/self"), name:
     """
     memberships = list(_memberships(proc))
     _remove_stale(memberships)
-    name = name or f"crosspath-{os.getpid()}-{next(_number)}"
+    name = name or f"{own_prefix()}{next(_number)}"
     found = {path: controls for path, controls in _places(memberships, name) if _set_up(path, controls, limits)}
     # A hybrid machine shows a controller in one hierarchy only; should it be in both, the first one found counts.
     seen: set[Limit] = set()
@@ -195,9 +196,11 @@ def _remove(paths: tuple[Path, ...], owner: int | None = None) -> None:
 
 
 def _remove_stale(memberships: Sequence[_Membership]) -> None:
-    """Groups that a killed worker left behind: empty, and their owner is gone."""
+    """Groups that a killed worker left behind, also one that was started from a group beside ours."""
     for own, mount, _ in memberships:
-        for parent in {own, mount}:
-            for path in parent.glob("crosspath-*-*"):
-                if not Path(f"/proc/{path.name.split('-')[1]}").exists():
-                    _remove((path,))
+        found = [
+            path for parent in {mount, own, *own.parents} if parent.is_relative_to(mount) for path in parent.glob("crosspath-*")
+        ]
+        if own != mount:
+            found += own.parent.glob("*/crosspath-*")
+        _remove(tuple(left_behind(found)))

@@ -197,7 +197,8 @@ def serve(channel: socket.socket) -> None:
             socket.send_fds(channel, [b"ok"], back) if back else channel.send(b"ok")
         except SAYABLE as error:
             back = []
-            channel.send(said(error))
+            with contextlib.suppress(OSError):  # nobody listens any more: there will be no next message
+                channel.send(said(error))
         for fd in fds + back:
             os.close(fd)
 

@@ -6,12 +6,12 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from crosspath.adapters.sandboxing.failures import JobFailure
+from crosspath.adapters.sandboxing.leftovers import left_behind, own_prefix
 from crosspath.adapters.sandboxing.spawner import NO_NAMESPACES
 from crosspath.errors import SandboxError
 
@@ -55,7 +55,7 @@ class Spawner:
         self.uid, self._owner = uid, os.getpid()
         place = Path("/tmp" if Path("/tmp").is_dir() else tempfile.gettempdir())
         _remove_stale(place)
-        self.base = tempfile.mkdtemp(prefix=f"crosspath-{os.getpid()}-", dir=place)
+        self.base = tempfile.mkdtemp(prefix=own_prefix(), dir=place)
         Path(self.base).chmod(0o711)
         self._spawn, spawn_theirs = socket.socketpair()
         self._mount, mount_theirs = socket.socketpair()
@@ -172,8 +172,7 @@ def _end(owner: int, process: "subprocess.Popen[bytes]", channels: Sequence[sock
 
 
 def _remove_stale(place: Path) -> None:
-    """Empty mount points of workers that were killed together with their spawner, an hour ago or more."""
-    for path in place.glob("crosspath-*-*"):
+    """Empty mount points of workers that were killed together with their spawner."""
+    for path in left_behind(place.glob("crosspath-*")):
         with contextlib.suppress(OSError):
-            if not Path("/proc", path.name.split("-")[1]).exists() and time.time() - path.stat().st_mtime > 3600:
-                path.rmdir()
+            path.rmdir()
