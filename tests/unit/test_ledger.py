@@ -1,12 +1,17 @@
 """The ledger: durable, append-only, honest about what was in flight."""
 
+import shutil
 import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from builders import STARTED_AT, evaluation
 from crosspath.errors import ConfigError, StoreError
+from crosspath.store.database import schema_version
 from crosspath.store.ledger import Ledger
 from crosspath.store.ordering import in_order
 from crosspath.types import Attempt, Facts, Fault, Reply, Usage
@@ -183,13 +188,90 @@ def test_a_record_that_can_t_be_read_names_its_evaluation(tmp_path: Path, facts:
         Ledger(tmp_path).facts(facts.head.id)
 
 
-def test_a_ledger_of_another_version_is_refused(tmp_path: Path) -> None:
-    """A newer layout is not guessed at."""
-    Ledger(tmp_path).close()
+@pytest.mark.parametrize("version", [0, 1, 99])
+def test_a_ledger_of_another_version_is_refused(tmp_path: Path, version: int) -> None:
+    """Other tables are not guessed at, neither to write nor to read, and left as they are."""
     with sqlite3.connect(tmp_path / "ledger.db") as direct:
-        direct.execute("PRAGMA user_version=99")
-    with pytest.raises(StoreError, match="schema 99, this one reads 1"):
-        Ledger(tmp_path)
+        direct.execute("CREATE TABLE evaluations (id TEXT)")
+        direct.execute(f"PRAGMA user_version={version}")
+    before = (tmp_path / "ledger.db").read_bytes()
+    for reading in (False, True):
+        with pytest.raises(StoreError, match="written by another version of Crosspath; use that one, or another store"):
+            Ledger(tmp_path, reading=reading)
+    assert (tmp_path / "ledger.db").read_bytes() == before
+
+
+def test_the_version_of_a_ledger_follows_its_tables() -> None:
+    """Whoever changes a table changes the version; nobody has to remember it."""
+    tables = ("CREATE TABLE a (b TEXT)", "CREATE TABLE c (d TEXT)")
+    changed = ("CREATE TABLE a (b TEXT)", "CREATE TABLE c (d TEXT, e TEXT)")
+    assert schema_version(tables) != schema_version(changed)
+    assert 0 < schema_version(tables) < 2**31
+
+
+@pytest.fixture
+def tmpfs(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own, of 1 MB."""
+    place = tmp_path / "small"
+    place.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)], capture_output=True).returncode:
+        pytest.skip("may not mount here")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_read_only_store_is_read(tmpfs: Path, facts: Facts, killed: bool) -> None:
+    """A store on a read-only file system is read, also when its last writer was killed; writing names the reason."""
+    ledger = _filled(tmpfs / "store", facts)
+    copied = shutil.copytree(tmpfs / "store", tmpfs / "killed")  # as it lies there while it is open
+    ledger.close()
+    (copied / "ledger.db-shm").unlink()
+    store = copied if killed else tmpfs / "store"
+    subprocess.run(["mount", "-o", "remount,ro", str(tmpfs)], check=True)
+    reading = Ledger(store, reading=True)
+    assert reading.facts(facts.head.id) == facts
+    reading.close()
+    with pytest.raises(StoreError, match=r"not writable \(Read-only file system\)"):
+        Ledger(store)
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_full_store_is_read(tmpfs: Path, facts: Facts, killed: bool) -> None:
+    """Where no byte is free the evaluations can still be read; writing says that the disk is full."""
+    ledger = _filled(tmpfs / "store", facts)
+    copied = shutil.copytree(tmpfs / "store", tmpfs / "killed")
+    ledger.close()
+    (copied / "ledger.db-shm").unlink()
+    store = copied if killed else tmpfs / "store"
+    with suppress(OSError), (tmpfs / "filler").open("wb", buffering=0) as filler:
+        while True:
+            filler.write(b"x" * 4096)
+    reading = Ledger(store, reading=True)
+    assert reading.facts(facts.head.id) == facts
+    reading.close()
+    with pytest.raises(StoreError, match="the disk is full"):
+        Ledger(store).start_session(facts.head.id, STARTED_AT)
+
+
+def test_reading_what_is_not_there_makes_nothing(tmp_path: Path) -> None:
+    """A directory without a ledger reads as an empty one and stays as it was."""
+    assert Ledger(tmp_path, reading=True).heads() == ()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_ledger_that_was_deleted_takes_no_more(tmp_path: Path, facts: Facts) -> None:
+    """Whoever deletes or replaces the file of a running evaluation hears of it at the next write, not never."""
+    for number, lose in enumerate((Path.unlink, lambda path: path.rename(path.with_name("away")), _replaced)):
+        ledger = _filled(tmp_path / str(number), facts)
+        lose(ledger.path)
+        with pytest.raises(StoreError, match="moved or deleted while it was in use"):
+            ledger.start_session(facts.head.id, STARTED_AT)
+
+
+def _replaced(path: Path) -> None:
+    shutil.copy(path, path.with_name("copy"))
+    path.with_name("copy").replace(path)
 
 
 def test_an_unknown_evaluation_names_the_known_ones(tmp_path: Path, facts: Facts) -> None:

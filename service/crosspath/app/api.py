@@ -148,7 +148,7 @@ def load(evaluation: str = "latest", *, store: str | Path | None = None) -> Eval
     """
     directory = adapters.store_directory(store)
     _require_store(directory, evaluation)
-    ledger = Ledger(directory)
+    ledger = Ledger(directory, reading=True)
     try:
         facts = find_facts(ledger, evaluation)
     finally:

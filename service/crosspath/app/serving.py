@@ -33,7 +33,7 @@ def logged_evaluation(evaluation: str, store: Path) -> EvaluationHead:
     """
     if not store.exists():
         raise ConfigError(f"no evaluation {evaluation!r}: there is no store {store} here; name it with --store")
-    ledger = Ledger(store)
+    ledger = Ledger(store, reading=True)
     try:
         head = find_head(ledger, evaluation)
     finally:

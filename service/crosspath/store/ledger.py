@@ -7,21 +7,18 @@
 * A finished evaluation never changes: the database itself refuses. ``replay`` and ``validate`` open a new one.
 """
 
-import sqlite3
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from crosspath.errors import ConfigError, StoreError
+from crosspath.store.database import Database
 from crosspath.store.lease import Lease
 from crosspath.store.ordering import in_order
 from crosspath.types import Attempt, EvaluationHead, Facts, Replay, Trial
-
-SCHEMA_VERSION = 1
 
 _NEVER = "SELECT RAISE(ABORT, 'a finished evaluation never changes')"
 _FINISHED = "(SELECT status FROM evaluations WHERE id = NEW.evaluation) = 'finished'"
@@ -54,62 +51,23 @@ _T = TypeVar("_T", Trial, Replay)
 class Ledger:
     """All evaluations below one directory."""
 
-    def __init__(self, directory: Path) -> None:
-        """Open or create the ledger in ``directory``.
+    def __init__(self, directory: Path, *, reading: bool = False) -> None:
+        """Open or create the ledger in ``directory``; with ``reading`` only look at what is there, which needs no right to write.
 
         Raises:
-            StoreError: the directory or the file can't be written, or another version of Crosspath wrote it.
+            StoreError: the directory or the file can't be written (or read), or another version of Crosspath wrote it.
         """
         self.directory = directory
         self.path = directory / "ledger.db"
         self.lease = Lease(directory)
+        if reading:
+            self._db = Database.to_read(self.path, _SCHEMA)
+            return
         try:
             directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"{directory}: the store can't be created ({error.strerror})") from error
-        with self._errors():
-            self._db = sqlite3.connect(self.path, timeout=30.0, isolation_level=None, check_same_thread=False)
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=FULL")  # what was committed survives a power cut, too
-            self._prepare()
-
-    def _prepare(self) -> None:
-        if self._schema_version() == 0:
-            with self._transaction():
-                if self._schema_version() == 0:  # else another process was faster
-                    for statement in _SCHEMA:
-                        self._db.execute(statement)
-                    self._db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
-        if (version := self._schema_version()) != SCHEMA_VERSION:
-            raise StoreError(f"{self.path}: written by another version (schema {version}, this one reads {SCHEMA_VERSION})")
-
-    def _schema_version(self) -> int:
-        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise StoreError(f"{self.path}: {error}") from error
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """All or nothing, durable when the block ends."""
-        with self._errors():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:  # a full disk may have ended it already
-                    with suppress(sqlite3.Error):  # the first error is the one to tell
-                        self._db.execute("ROLLBACK")
-                raise
-
-    def _rows(self, query: str, *parameters: object) -> list[Any]:
-        with self._errors():
-            return self._db.execute(query, parameters).fetchall()
+        self._db = Database.to_write(self.path, _SCHEMA)
 
     def close(self) -> None:
         """Close the file and give the lease back."""
@@ -121,13 +79,13 @@ class Ledger:
     def new_id(self, name: str, now: float) -> str:
         """``NAME-YYYYMMDD-N`` with the first free N."""
         prefix = f"{name}-{time.strftime('%Y%m%d', time.gmtime(now))}-"
-        taken = {row[0] for row in self._rows("SELECT id FROM evaluations")}
+        taken = {row[0] for row in self._db.rows("SELECT id FROM evaluations")}
         return next(f"{prefix}{n}" for n in range(1, len(taken) + 2) if f"{prefix}{n}" not in taken)
 
     def open_evaluation(self, facts: Facts) -> None:
         """Write a new evaluation: its frame, and the trials and replays that it starts with."""
         head = facts.head
-        with self._transaction():
+        with self._db.transaction():
             row = (head.id, head.created_at, head.spec_digest, "running", head.to_json(), _frame(facts))
             self._db.execute("INSERT INTO evaluations VALUES (?, ?, ?, ?, ?, ?)", row)
             for record in (*facts.trials, *facts.replays):
@@ -137,7 +95,7 @@ class Ledger:
     def unfinished(self, spec_digest: str) -> str | None:
         """The newest evaluation of this very configuration that was started and not finished."""
         query = "SELECT id FROM evaluations WHERE spec_digest = ? AND status != 'finished' ORDER BY created_at DESC, rowid DESC"
-        rows = self._rows(query, spec_digest)
+        rows = self._db.rows(query, spec_digest)
         return rows[0][0] if rows else None
 
     def update(self, facts: Facts) -> None:
@@ -147,7 +105,7 @@ class Ledger:
             StoreError: it is finished, and more would change than where it was logged.
         """
         head = facts.head
-        with self._transaction():
+        with self._db.transaction():
             self._db.execute(
                 "UPDATE evaluations SET status = ?, head = ?, frame = ? WHERE id = ?",
                 (head.status, head.to_json(), _frame(facts), head.id),
@@ -159,7 +117,7 @@ class Ledger:
         Raises:
             StoreError: the ledger can't be read.
         """
-        rows = self._rows("SELECT id, head FROM evaluations ORDER BY created_at, rowid")
+        rows = self._db.rows("SELECT id, head FROM evaluations ORDER BY created_at, rowid")
         return tuple(self._parsed(EvaluationHead, head, name) for name, head in rows)
 
     def facts(self, evaluation: str) -> Facts:
@@ -170,11 +128,11 @@ class Ledger:
             ConfigError: there is no such evaluation.
             StoreError: the ledger can't be read.
         """
-        found = self._rows("SELECT head, frame FROM evaluations WHERE id = ?", evaluation)
+        found = self._db.rows("SELECT head, frame FROM evaluations WHERE id = ?", evaluation)
         if not found:
             raise ConfigError(f"no evaluation {evaluation!r} in {self.path}; known: {self._known()}")
         head, frame = found[0]
-        attempts = self._rows("SELECT record, state FROM attempts WHERE evaluation = ? ORDER BY rowid", evaluation)
+        attempts = self._db.rows("SELECT record, state FROM attempts WHERE evaluation = ? ORDER BY rowid", evaluation)
         facts = self._parsed(Facts, frame, evaluation).model_copy(
             update={
                 "head": self._parsed(EvaluationHead, head, evaluation),
@@ -189,12 +147,12 @@ class Ledger:
 
     def sessions(self, evaluation: str) -> tuple[tuple[float, float | None], ...]:
         """Begin and end of each start of the program; no end: it was killed, or still runs."""
-        rows = self._rows("SELECT started_at, ended_at FROM sessions WHERE evaluation = ? ORDER BY number", evaluation)
+        rows = self._db.rows("SELECT started_at, ended_at FROM sessions WHERE evaluation = ? ORDER BY number", evaluation)
         return tuple((start, end) for start, end in rows)
 
     def _observations(self, kind: type[_T], table: str, evaluation: str) -> tuple[_T, ...]:
         last: dict[str, tuple[int, str]] = {}
-        for key, observed, record in self._rows(
+        for key, observed, record in self._db.rows(
             f"SELECT key, observed, record FROM {table} WHERE evaluation = ? ORDER BY seq", evaluation
         ):
             if not last.get(key, (0,))[0]:
@@ -209,21 +167,21 @@ class Ledger:
             raise StoreError(f"{self.path}: evaluation {evaluation} can't be read: {first}") from error
 
     def _known(self) -> str:
-        ids = [row[0] for row in self._rows("SELECT id FROM evaluations ORDER BY created_at DESC LIMIT 5")]
+        ids = [row[0] for row in self._db.rows("SELECT id FROM evaluations ORDER BY created_at DESC LIMIT 5")]
         return ", ".join(ids) or "none yet"
 
     # -- observations --------------------------------------------------------------------------------------------------
 
     def start_session(self, evaluation: str, now: float) -> int:
         """Begin one start of the program; returns its number, from 1."""
-        with self._transaction():
-            number = self._rows("SELECT COALESCE(MAX(number), 0) + 1 FROM sessions WHERE evaluation = ?", evaluation)[0][0]
+        with self._db.transaction():
+            number = self._db.rows("SELECT COALESCE(MAX(number), 0) + 1 FROM sessions WHERE evaluation = ?", evaluation)[0][0]
             self._db.execute("INSERT INTO sessions VALUES (?, ?, ?, NULL)", (evaluation, number, now))
         return int(number)
 
     def end_session(self, evaluation: str, number: int, now: float) -> None:
         """Close it; a session without an end was killed."""
-        with self._transaction():
+        with self._db.transaction():
             self._db.execute("UPDATE sessions SET ended_at = ? WHERE evaluation = ? AND number = ?", (now, evaluation, number))
 
     def abandon_in_flight(self, evaluation: str) -> int:
@@ -232,9 +190,9 @@ class Ledger:
         Each such row counts as bought again for good. Look-ups of recorded replies cost nothing and don't count.
         """
         lost = 0
-        with self._transaction():
+        with self._db.transaction():
             query = "SELECT rowid, record FROM attempts WHERE evaluation = ? AND state = ?"
-            for rowid, record in self._rows(query, evaluation, _IN_FLIGHT):
+            for rowid, record in self._db.rows(query, evaluation, _IN_FLIGHT):
                 local = self._parsed(Attempt, record, evaluation).local
                 self._db.execute("UPDATE attempts SET state = ? WHERE rowid = ?", (_ENDED if local else _LOST, rowid))
                 lost += not local
@@ -246,7 +204,7 @@ class Ledger:
         Raises:
             StoreError: none was written (a full disk, a finished evaluation, an attempt that is open already).
         """
-        with self._transaction():
+        with self._db.transaction():
             for record in records:
                 self._append(evaluation, record)
 
