@@ -200,6 +200,30 @@ def test_a_cost_limit_at_the_known_price_is_not_overshot(serve: Serve, spec: Mak
     assert (again.id, exit_code(again), len(server.requests)) == (found.id, 0, 6)
 
 
+def test_another_toolchain_at_the_resumption_is_said(serve: Serve, spec: MakeSpec, tmp_path: Path) -> None:
+    """Who goes on with an evaluation after bash was updated hears it at once and in the result; with the same one, nothing."""
+    server = serve(lambda _: answer(RIGHT))
+    asked = spec({"m": server.url}, [_task(f"task-{n}") for n in range(3)], limits={"max_requests": 1})
+    store, said = tmp_path / "store", list[str]()
+    found = _evaluate(asked, store)
+    assert found.facts.lock.toolchain is not None
+    asked["limits"] = {"max_requests": 2}
+    _evaluate(asked, store, notify=said.append)
+    assert not [sentence for sentence in said if "toolchain" in sentence]
+    ledger = Ledger(store)
+    older = found.facts.lock.toolchain.model_copy(update={"programs": {"bash": "bash 1.0"}})
+    stored = ledger.facts(found.id)
+    ledger.update(stored.model_copy(update={"lock": stored.lock.model_copy(update={"toolchain": older})}))
+    ledger.close()
+    asked["limits"] = {"max_requests": 3}
+    mixed = _evaluate(asked, store, notify=said.append)
+    sentences = [sentence for sentence in said if "another toolchain" in sentence and "bash bash 1.0 -> GNU bash" in sentence]
+    assert len(sentences) == 1
+    assert sentences[0] in mixed.judgement.warnings
+    assert mixed.facts.lock.earlier_toolchains == (older,)
+    assert mixed.facts.lock.toolchain == found.facts.lock.toolchain
+
+
 def test_a_wall_time_limit_stops_and_keeps_what_was_done(serve: Serve, spec: MakeSpec, tmp_path: Path) -> None:
     """After ``max_wall_s`` nothing is sent and nothing is replayed; retries do not wait beyond it."""
     server = serve(lambda received: answer(RIGHT) if _asked(received) == "task-0" else fails(529, retry_after="30"))

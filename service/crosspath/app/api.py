@@ -67,7 +67,7 @@ def evaluate(
         tracker = _checked_tracker(directory) if track else None
         opened = open_evaluation(ledger, resolved)
         _tell_resumption(opened, notify)
-        facts = _gathered(ledger, resolved, opened, executor, progress)
+        facts = _gathered(ledger, resolved, opened, executor, progress, notify)
         _tell_judging(progress, tracker)
         return _conclude(ledger, facts, tracker)
 
@@ -109,7 +109,7 @@ def replay(
         tracker = _checked_tracker(directory) if track else None
         derivation = Derivation(source.head.id, f"replay through {', '.join(transports)}", source.trials)
         opened = open_evaluation(ledger, resolved, derivation)
-        facts = _gathered(ledger, resolved, opened, executor, progress, generate=False)
+        facts = _gathered(ledger, resolved, opened, executor, progress, notify, generate=False)
         _tell_judging(progress, tracker)
         return _conclude(ledger, facts, tracker)
 
@@ -370,11 +370,12 @@ def _gathered(
     opened: Opened,
     executor: str | None,
     progress: Progress | None,
+    notify: Callable[[str], None],
     *,
     generate: bool = True,
 ) -> Facts:
     made = adapters.make_executor(_executor_kind(resolved, executor), resolved.spec, resolved.answers)
-    return gather(ledger, resolved, opened, made, generate=generate, progress=progress)
+    return gather(ledger, resolved, opened, made, generate=generate, progress=progress, notify=notify)
 
 
 def _tell_judging(progress: Progress | None, tracker: Tracker | None) -> None:

@@ -3,7 +3,7 @@
 import os
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from crosspath.pipeline.evaluate import Evaluator, Progress, Retries
 from crosspath.pipeline.faults import is_final
 from crosspath.pipeline.judge import FactIndex, score_replays
 from crosspath.pipeline.plan import Plan
+from crosspath.pipeline.toolchains import mixture, with_toolchain
 from crosspath.ports import Executor
 from crosspath.store.ledger import Ledger
 from crosspath.types import (
@@ -28,7 +29,6 @@ from crosspath.types import (
     Lock,
     ReplayKey,
     Text,
-    Toolchain,
     Trial,
     TrialKey,
     digest,
@@ -101,22 +101,28 @@ def gather(
     *,
     generate: bool = True,
     progress: Progress | None = None,
+    notify: Callable[[str], None] = lambda _: None,
 ) -> Facts:
     """Run one session until every planned trial and replay has facts or a fault.
+
+    ``notify`` is told when earlier sessions ran their replays with another toolchain.
 
     Raises:
         BoundaryError: the executor, the sandbox or the ledger failed as a whole; what was done is in the ledger.
         KeyboardInterrupt: Ctrl-C or SIGTERM; what was done is in the ledger.
     """
     evaluation, progress = opened.facts.head.id, progress or Progress()
-    with executor, _session(ledger, evaluation) as session, interruptible():
-        toolchain = executor.toolchain()
+    with interruptible(), executor, _session(ledger, evaluation) as session:
+        known = with_toolchain(opened.facts, executor.toolchain())
+        ledger.update(known)
+        if sentence := mixture(known):
+            notify(sentence)
         doing = "asking and replaying" if generate else "replaying"
         progress.began(f"{doing}: {len(resolved.plan.requests)} trials, {resolved.plan.replay_count} replays ...")
         with _first_of_group():
-            work = _gather(ledger, resolved, opened.facts, executor, session, generate, progress or Progress())
+            work = _gather(ledger, resolved, known, executor, session, generate, progress)
             facts = run_interruptibly(work)
-    return _close(ledger, facts, toolchain)
+    return _close(ledger, facts)
 
 
 @contextmanager
@@ -196,8 +202,8 @@ async def _repeat_differing(facts: Facts, plan: Plan, evaluator: Evaluator) -> b
     return True
 
 
-def _close(ledger: Ledger, facts: Facts, toolchain: Toolchain) -> Facts:
-    lock = facts.lock.model_copy(update={"toolchain": toolchain, **_what_endpoints_said(facts)})
+def _close(ledger: Ledger, facts: Facts) -> Facts:
+    lock = facts.lock.model_copy(update=_what_endpoints_said(facts))
     head = facts.head.model_copy(update={"status": _status(facts)})
     facts = facts.model_copy(update={"lock": lock, "head": head, "sessions": ledger.sessions(head.id)})
     ledger.update(facts)

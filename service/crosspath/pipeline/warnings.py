@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from crosspath.pipeline.disclosure import mismatch
+from crosspath.pipeline.toolchains import mixture
 from crosspath.transports import is_fenced
 from crosspath.types import Decomposition, Facts, Fault, Request
 
@@ -21,6 +22,7 @@ def warnings_of(facts: Facts, decompositions: Sequence[Decomposition]) -> tuple[
         *_faults(facts),
         *_fences(facts),
         *_served_models(facts),
+        *_toolchains(facts),
         *_limits(facts),
         *_fidelity(facts),
         *_scrubbed(facts),
@@ -113,6 +115,11 @@ def _same_model(asked: str, served: str) -> bool:
     name, answered = (each.rpartition("/")[2] for each in (asked, served))
     name = name.removesuffix("-latest")
     return served == asked or (answered.startswith(name) and _PINNED.fullmatch(answered[len(name) :]) is not None)
+
+
+def _toolchains(facts: Facts) -> Iterator[str]:
+    if sentence := mixture(facts):
+        yield sentence
 
 
 def _limits(facts: Facts) -> Iterator[str]:

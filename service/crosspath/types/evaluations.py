@@ -60,6 +60,9 @@ class Lock(Record):
     transports: dict[str, str]
     suites: dict[str, str]
     toolchain: Toolchain | None = None
+    """Of the last session."""
+    earlier_toolchains: tuple[Toolchain, ...] = ()
+    """Others that replays of earlier sessions ran with."""
     served_models: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Model name -> the names that its endpoint answered with."""
     fingerprints: dict[str, tuple[str, ...]] = Field(default_factory=dict)
