@@ -243,6 +243,7 @@ class TestSandboxContract:
         toolchain = sandbox.describe()
         assert {"time", "output"} <= set(toolchain.limits_enforced)
         assert not set(toolchain.limits_enforced) & set(toolchain.limits_missing)
+        assert "syscalls" in (*toolchain.limits_enforced, *toolchain.limits_missing)
 
     def test_keys_come_back(self, sandbox: Sandbox) -> None:
         """Each result carries the key of its job."""

@@ -29,7 +29,7 @@ from crosspath.errors import SandboxError
 from crosspath.types import Command, ExecResult, Execution, Fault, FileEntry, ReplayJob, SandboxLimits, Task, Toolchain
 
 ENFORCED = ("time", "output")
-MISSING = ("disk", "entries", "memory", "processes", "network", "files", "background processes")
+MISSING = ("disk", "entries", "memory", "processes", "network", "files", "syscalls", "background processes")
 _PARTS = ("work", "home", "in", "out", "bin")
 _DEATH_DEADLINE_S = 10.0
 _LOOKS_AGAIN_S = 0.05

@@ -63,7 +63,7 @@ class FakeSandbox:
 
     def describe(self) -> Toolchain:
         """Everything is in force, for nothing runs."""
-        limits = ("time", "output", "disk", "entries", "memory", "processes", "network", "files")
+        limits = ("time", "output", "disk", "entries", "memory", "processes", "network", "files", "syscalls")
         return Toolchain(sandbox="fake", limits_enforced=limits)
 
     def _run(self, job: ReplayJob) -> Execution | Fault:
