@@ -152,6 +152,18 @@ def test_an_interrupt_says_one_line_and_the_same_command_goes_on(
     assert last.document["spend"]["sessions"] == 2
 
 
+def test_sigterm_ends_a_run_on_ray(serving: Callable[..., tuple[House, OpenAIServer]]) -> None:
+    """Ray's own handler neither ends the program in its way nor prints its stack."""
+    house, server = serving(lambda _: silent())
+    started = house.start("--executor", "ray", background=True)
+    while not server.requests:
+        time.sleep(0.05)
+    os.kill(started.pid, signal.SIGTERM)
+    assert started.wait() == 130
+    assert started.stderr.splitlines()[-1].endswith("interrupted; the same command goes on where it stopped")
+    assert "SIGTERM" not in started.stderr
+
+
 def test_sigterm_ends_what_only_waits(serving: Callable[..., tuple[House, OpenAIServer]]) -> None:
     """Outside of the event loop, too: a command that waits for another one ends with 130 and one line, and leaves that alone."""
     house, server = serving(lambda _: silent())

@@ -12,7 +12,9 @@ import asyncio
 import itertools
 import logging
 import os
+import signal
 import subprocess
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
@@ -192,7 +194,7 @@ class RayExecutor:
 
 def _start(ray: Any, address: str | None, workers: int) -> "subprocess.Popen[bytes] | None":
     """Start Ray here, or join it; returns the guard of what was started here."""
-    with _bare_environment():
+    with _bare_environment(), _own_signals():
         ray.init(
             address=address or "local",
             num_cpus=None if address else workers,
@@ -202,6 +204,27 @@ def _start(ray: Any, address: str | None, workers: int) -> "subprocess.Popen[byt
             namespace="crosspath",
         )
     return None if address else ray_guard.start()
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Ray puts handlers of its own in place of the program's: one that exits, and one that prints its stack first.
+
+    Raises:
+        KeyboardInterrupt: the program was to be ended while Ray started.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # there Ray touches none
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    except SystemExit:
+        raise KeyboardInterrupt from None
+    finally:
+        for number, handler in before.items():
+            if handler is not None:  # else it is not Python's
+                signal.signal(number, handler)
 
 
 def _is_bare(name: str) -> bool:

@@ -76,13 +76,15 @@ def transport() -> RecordingTransport:
     return RecordingTransport(_client)
 
 
-def quieten_serialisers() -> None:
-    """Keep pydantic from printing what a server sent: litellm serialises wrong types with a warning that quotes them.
+def quieten_warnings() -> None:
+    """Two warnings that litellm causes reach no terminal: pydantic's, which quotes what a server sent in a wrong type, and
+    Python's about a coroutine of litellm's that nobody awaits any more after an interrupt.
 
-    It also does so after the call, in tasks and threads of its own, so the filter stays; it takes no other warning. Said before
-    each call, because whoever saves and restores filters (pytest, a notebook) loses it.
+    Both also come after the call, in tasks and threads of litellm's, so the filters stay; they take no other warning. Said before
+    each call, because whoever saves and restores filters (pytest, a notebook) loses them.
     """
     warnings.filterwarnings("ignore", "Pydantic serializer warnings:", UserWarning, r"pydantic\.main")
+    warnings.filterwarnings("ignore", r"coroutine '.*\bacompletion' was never awaited", RuntimeWarning)
 
 
 def client_for(model: str, api_base: str | None) -> Any:
