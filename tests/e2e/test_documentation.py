@@ -83,7 +83,7 @@ def test_content_only_forgives_litter_and_nothing_else(tmp_path: Path) -> None:
     spec = {"candidates": {"naive": {"model": "baseline/naive"}}, "tasks": {"families": ["hostile-names", "exact-file"]}}
     exact = crosspath.evaluate(spec, store=tmp_path, track=False)
     lenient = crosspath.validate(exact.id, "content-only", store=tmp_path, track=False)
-    strict = {score.key for score in exact.judgement.scores if score.passed}
-    loose = {score.key for score in lenient.judgement.scores if score.passed}
+    strict = {score.key.to_json() for score in exact.judgement.scores if score.passed}
+    loose = {score.key.to_json() for score in lenient.judgement.scores if score.passed}
     assert strict <= loose
     assert len(loose) < len(lenient.judgement.scores)

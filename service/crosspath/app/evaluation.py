@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 _EMPTY = {
     "effects": (
-        "candidate", "effect", "control", "label", "minuend", "subtrahend", "value", "low", "high", "n", "missing", "unstable", "worst",
-        "best", "p_value", "estimand", "method",
+        "candidate", "effect", "control", "label", "minuend", "subtrahend", "value", "low", "high", "n", "missing", "unstable",
+        "worst", "best", "p_value", "estimand", "method",
     ),
     "failures": ("candidate", "cell", "control", "task", "trial", "repeat", "stage", "cause", "silent_wrong", "reason"),
 }  # fmt: skip
