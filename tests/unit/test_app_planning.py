@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from crosspath.app.api import beforehand, missing_keys, resolved_spec
 from crosspath.app.costs import cost_sentence, expected_usd, money, plan_costs
 from crosspath.app.planning import plan_document, plan_text
+from crosspath.app.readiness import beforehand, missing_keys, resolved_spec
 
 PAID = """\
 models:

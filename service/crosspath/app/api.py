@@ -4,31 +4,25 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from crosspath.app import adapters
 from crosspath.app.cluster import require_listener
-from crosspath.app.costs import cost_sentence, unpriced
 from crosspath.app.derive import replay_resolved, validate_resolved
 from crosspath.app.evaluation import Evaluation
-from crosspath.app.resolve import Resolved, errors_name, read_spec, resolve
+from crosspath.app.finding import find_facts, require_store
+from crosspath.app.readiness import beforehand, check_ready, executor_kind, in_sandbox, require_executor, resolved_spec
+from crosspath.app.resolve import Resolved
 from crosspath.app.session import Derivation, Opened, gather, open_evaluation
 from crosspath.errors import ConfigError, TrackerError
-from crosspath.pipeline.answers import unused_lines
 from crosspath.pipeline.evaluate import Progress
 from crosspath.pipeline.judge import judge
-from crosspath.pipeline.plan import undisclosed
 from crosspath.ports import Tracker
-from crosspath.scoring import load_suite
-from crosspath.spec import Spec, load_spec
-from crosspath.store.bundle import read_bundle, write_bundle
+from crosspath.spec import Spec
+from crosspath.store.bundle import write_bundle
 from crosspath.store.ledger import Ledger
-from crosspath.types import Comparison, EvaluationHead, Facts, canonical_json
-
-EXECUTORS = ("local", "ray")
-SANDBOXES = ("bubblewrap", "none")
+from crosspath.types import Comparison, Facts
 
 
 def evaluate(
@@ -56,10 +50,10 @@ def evaluate(
         ConfigError: the spec is wrong; nothing was written.
         BoundaryError: something outside failed; what was done is in the ledger.
     """
-    resolved = _in_sandbox(resolved_spec(spec), sandbox)
+    resolved = in_sandbox(resolved_spec(spec), sandbox)
     directory = adapters.store_directory(store)
     check_ready(resolved, executor)
-    if _executor_kind(resolved, executor) == "ray":
+    if executor_kind(resolved, executor) == "ray":
         require_listener(resolved.spec.executor.address)
     for sentence in beforehand(resolved):
         notify(sentence)
@@ -97,13 +91,13 @@ def replay(
         ConfigError: no such evaluation, or no such path.
         BoundaryError: the sandbox, the ledger or the tracking server failed.
     """
-    _require_executor(executor)
+    require_executor(executor)
     directory = adapters.store_directory(store)
-    _require_store(directory, evaluation)
+    require_store(directory, evaluation)
     with _ledger(directory, notify) as ledger:
         source = find_facts(ledger, evaluation)
         _tell_source(source, evaluation, notify)
-        resolved = _in_sandbox(replay_resolved(source, transports, own_paths or {}, base or Path.cwd()), sandbox)
+        resolved = in_sandbox(replay_resolved(source, transports, own_paths or {}, base or Path.cwd()), sandbox)
         if source.lock.reference.transport in transports:
             notify(f"{source.lock.reference.transport} is the reference path: it has no damage, RR and NR say all about it")
         tracker = _checked_tracker(directory) if track else None
@@ -129,7 +123,7 @@ def validate(
         BoundaryError: the ledger or the tracking server failed.
     """
     directory = adapters.store_directory(store)
-    _require_store(directory, evaluation)
+    require_store(directory, evaluation)
     with _ledger(directory, notify) as ledger:
         source = find_facts(ledger, evaluation)
         _tell_source(source, evaluation, notify)
@@ -147,7 +141,7 @@ def load(evaluation: str = "latest", *, store: str | Path | None = None) -> Eval
         ConfigError: there is no such evaluation.
     """
     directory = adapters.store_directory(store)
-    _require_store(directory, evaluation)
+    require_store(directory, evaluation)
     ledger = Ledger(directory, reading=True)
     try:
         facts = find_facts(ledger, evaluation)
@@ -177,149 +171,13 @@ def log(evaluation: str, *, store: str | Path | None = None) -> Evaluation:
         TrackerError: the server can't be reached.
     """
     directory = adapters.store_directory(store)
-    _require_store(directory, evaluation)
+    require_store(directory, evaluation)
     with _ledger(directory, lambda _: None) as ledger:
         facts = find_facts(ledger, evaluation)
         concluded = _conclude(ledger, facts, _checked_tracker(directory, facts.head.mlflow_uri))
     if concluded.tracking_error:
         raise TrackerError(concluded.tracking_error)
     return concluded
-
-
-# -- parts ---------------------------------------------------------------------------------------------------------------
-
-
-def resolved_spec(spec: Spec | str | Path | dict[str, Any]) -> Resolved:
-    """Any form of a spec, resolved.
-
-    Raises:
-        ConfigError: the spec, or something that it names, is wrong.
-    """
-    if isinstance(spec, Spec):
-        return resolve(spec, Path.cwd())
-    if isinstance(spec, dict):
-        return resolve(load_spec(canonical_json(spec), "spec"), Path.cwd())
-    with errors_name(str(spec)):
-        return resolve(*read_spec(spec))
-
-
-def check_ready(resolved: Resolved, executor: str | None) -> None:
-    """Refuse what would only fail after something was spent or written.
-
-    Raises:
-        ConfigError: no such executor, a cost limit that can't be kept, a suite that is not acceptable, a key that is not set.
-    """
-    _require_executor(executor)
-    check_prices(resolved)
-    check_suites(resolved)
-    if missing := missing_keys(resolved):
-        raise ConfigError(f"the environment variable {missing[0]} is not set; export {missing[0]}=...", field="api_key_env")
-
-
-def _require_executor(executor: str | None) -> None:
-    if executor not in (None, *EXECUTORS):
-        raise ConfigError(f"{executor!r} is not an executor; known: {', '.join(EXECUTORS)}", field="executor")
-
-
-def _executor_kind(resolved: Resolved, executor: str | None) -> str:
-    return executor or resolved.spec.executor.kind or "local"
-
-
-def _in_sandbox(resolved: Resolved, sandbox: str | None) -> Resolved:
-    if sandbox is None:
-        return resolved
-    if sandbox not in SANDBOXES:
-        raise ConfigError(f"{sandbox!r} is not a sandbox; known: {', '.join(SANDBOXES)}", field="sandbox")
-    return replace(resolved, spec=resolved.spec.model_copy(update={"sandbox": sandbox}))
-
-
-def check_suites(resolved: Resolved) -> None:
-    """Refuse suites that could not judge, before anything is judged by them.
-
-    Raises:
-        ConfigError: naming file, expectation and what would be right.
-    """
-    for suite in resolved.suites.values():
-        load_suite(suite)
-
-
-def missing_keys(resolved: Resolved) -> tuple[str, ...]:
-    """Names of the environment variables that hold keys according to the spec, and don't."""
-    named = {request.api_key_env for request in resolved.plan.requests if request.api_key_env}
-    return tuple(sorted(name for name in named if not os.environ.get(name)))
-
-
-def beforehand(resolved: Resolved) -> Iterator[str]:
-    """What a user should know before anything is asked: the cost, who is told about another path, recorded lines without use."""
-    if sentence := cost_sentence(resolved):
-        yield sentence
-    yield from undisclosed(resolved.plan)
-    yield from unused_lines(resolved.plan, resolved.recordings)
-
-
-def check_prices(resolved: Resolved) -> None:
-    """Refuse a cost limit that can't be kept.
-
-    Raises:
-        ConfigError: a cost limit stands beside a model without a price, or without a bound on its reply.
-    """
-    if resolved.limits.max_cost_usd is None:
-        return
-    if lacking := unpriced(resolved.plan):
-        raise ConfigError(
-            f"max_cost_usd is set, but there is no price for {', '.join(lacking)}; give prices under models, or drop the limit",
-            field="limits.max_cost_usd",
-        )
-
-
-def find_facts(ledger: Ledger, evaluation: str) -> Facts:
-    """Facts by ledger id, ``latest``, or MLflow run id.
-
-    Raises:
-        ConfigError: there is no such evaluation.
-        TrackerError: it looks like a run id, and no store that is known here gives it.
-    """
-    head = find_head(ledger, evaluation)
-    if head is None and _looks_like_a_run(evaluation) and (stores := _tracking_stores(ledger)):
-        return _fetched(ledger, evaluation, stores)
-    return ledger.facts(head.id if head else evaluation)
-
-
-def find_head(ledger: Ledger, evaluation: str) -> EvaluationHead | None:
-    """The head of an evaluation of the ledger by its id, ``latest``, or the run that it was logged as."""
-    heads = ledger.heads()
-    if evaluation == "latest":
-        return heads[-1] if heads else None
-    return next((head for head in heads if evaluation in (head.id, head.mlflow_run)), None)
-
-
-def _tracking_stores(ledger: Ledger) -> tuple[str, ...]:
-    """Where a run may be: the usual store first, then those that evaluations of this ledger were logged to."""
-    usual = adapters.tracking_uri(ledger.directory)
-    others = [head.mlflow_uri for head in ledger.heads() if head.mlflow_uri]
-    return tuple(uri for uri in dict.fromkeys((usual, *others)) if not adapters.is_missing(uri))
-
-
-def _fetched(ledger: Ledger, run_id: str, stores: Sequence[str]) -> Facts:
-    failures: list[str] = []
-    for uri in stores:
-        with tempfile.TemporaryDirectory(prefix="crosspath-") as temporary:
-            try:
-                tracker = adapters.make_tracker(ledger.directory, adapters.stored_uri(uri, ledger.directory))
-                return read_bundle(tracker.fetch(run_id, Path(temporary)))
-            except (TrackerError, ConfigError) as error:
-                failures.append(str(error))
-    raise TrackerError("; ".join(failures))
-
-
-def _require_store(directory: Path, evaluation: str) -> None:
-    """Whoever only asks for an evaluation must not leave an empty store behind; an MLflow run needs none."""
-    if not directory.exists() and not _looks_like_a_run(evaluation):
-        raise ConfigError(f"no evaluation {evaluation!r}: there is no store {directory} here; name it with --store")
-
-
-def _looks_like_a_run(evaluation: str) -> bool:
-    return len(evaluation) == 32 and all(letter in "0123456789abcdef" for letter in evaluation)
 
 
 @contextmanager
@@ -374,7 +232,7 @@ def _gathered(
     *,
     generate: bool = True,
 ) -> Facts:
-    made = adapters.make_executor(_executor_kind(resolved, executor), resolved.spec, resolved.answers)
+    made = adapters.make_executor(executor_kind(resolved, executor), resolved.spec, resolved.answers)
     return gather(ledger, resolved, opened, made, generate=generate, progress=progress, notify=notify)
 
 

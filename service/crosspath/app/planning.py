@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from crosspath.app.api import check_prices, check_suites, missing_keys, resolved_spec
 from crosspath.app.costs import TYPICAL_REPLY_TOKENS, PlanCosts, money, plan_costs
+from crosspath.app.readiness import check_prices, check_suites, missing_keys, resolved_spec
 from crosspath.app.resolve import Resolved
 from crosspath.pipeline.answers import provider, unused_lines
 from crosspath.pipeline.budget import ASSUMED_OUTPUT_TOKENS

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from crosspath.app import adapters
-from crosspath.app.api import find_head
+from crosspath.app.finding import find_head
 from crosspath.errors import ConfigError, TrackerError
 from crosspath.store.ledger import Ledger
 from crosspath.types import EvaluationHead
