@@ -5,7 +5,8 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from crosspath.escaping import escape, unescape
 
@@ -34,12 +35,21 @@ class Record(BaseModel):
 
     def to_json(self) -> str:
         """The record as ASCII JSON. Unlike pydantic's own form it survives lone surrogates in a model's text."""
-        return json.dumps(self.model_dump(mode="json"), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+        try:
+            return self.model_dump_json(ensure_ascii=True)
+        except PydanticSerializationError:
+            return json.dumps(self.model_dump(mode="json"), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         """The inverse of :meth:`to_json`."""
-        return cls.model_validate(json.loads(text))
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as error:
+            # pydantic's own parser refuses lone surrogates; whatever else is wrong is wrong for the other one, too.
+            if error.errors(include_url=False, include_input=False)[0]["type"] != "json_invalid":
+                raise
+            return cls.model_validate(json.loads(text))
 
 
 def canonical_json(value: JSON) -> str:
