@@ -4,7 +4,7 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -26,12 +26,28 @@ def facts() -> Facts:
     return in_order(made.model_copy(update={"head": made.head.model_copy(update={"status": "running"})}))
 
 
+_OPEN: list[Ledger] = []
+
+
+def _opened(directory: Path, *, reading: bool = False) -> Ledger:
+    """A ledger that is closed when its test ends, if the test does not do it."""
+    _OPEN.append(Ledger(directory, reading=reading))
+    return _OPEN[-1]
+
+
+@pytest.fixture(autouse=True)
+def _closing() -> Iterator[None]:
+    yield
+    while _OPEN:
+        _OPEN.pop().close()
+
+
 def _empty(facts: Facts) -> Facts:
     return facts.model_copy(update={"trials": (), "attempts": (), "replays": (), "sessions": ()})
 
 
 def _filled(directory: Path, facts: Facts) -> Ledger:
-    ledger = Ledger(directory)
+    ledger = _opened(directory)
     ledger.open_evaluation(_empty(facts))
     session = ledger.start_session(facts.head.id, STARTED_AT)
     started = [attempt.model_copy(update={"ended_at": None, "usage": None}) for attempt in facts.attempts]
@@ -44,7 +60,7 @@ def _filled(directory: Path, facts: Facts) -> Ledger:
 def test_what_is_written_is_read_by_another_process(tmp_path: Path, facts: Facts) -> None:
     """All facts come back equal after the file was closed, hostile bytes and all."""
     _filled(tmp_path, facts).close()
-    assert Ledger(tmp_path).facts(facts.head.id) == facts
+    assert _opened(tmp_path).facts(facts.head.id) == facts
 
 
 def test_facts_come_in_the_order_of_the_plan(tmp_path: Path, facts: Facts) -> None:
@@ -59,7 +75,7 @@ def test_facts_come_in_the_order_of_the_plan(tmp_path: Path, facts: Facts) -> No
 
 def test_a_request_without_an_end_is_counted_once_and_kept(tmp_path: Path, facts: Facts) -> None:
     """Attempts that were in flight are given up once, count as bought again for good, and their rows stay."""
-    ledger = Ledger(tmp_path)
+    ledger = _opened(tmp_path)
     ledger.open_evaluation(_empty(facts))
     rows = [Attempt(request_key=f"key-{n}", number=1, session=1, started_at=STARTED_AT, local=n == 2) for n in range(4)]
     ledger.append(facts.head.id, rows)
@@ -75,7 +91,7 @@ def test_every_attempt_has_its_row(tmp_path: Path, facts: Facts) -> None:
     """A failed attempt and the one that succeeded are two rows with their own usage
     (https://github.com/promptfoo/promptfoo/issues/4673).
     """
-    ledger = Ledger(tmp_path)
+    ledger = _opened(tmp_path)
     ledger.open_evaluation(_empty(facts))
     first = Attempt(request_key="key", number=1, session=1, started_at=STARTED_AT)
     second = first.model_copy(update={"number": 2})
@@ -89,7 +105,7 @@ def test_every_attempt_has_its_row(tmp_path: Path, facts: Facts) -> None:
 
 def test_an_observation_is_never_replaced(tmp_path: Path, facts: Facts) -> None:
     """A second reply or execution stands after the first; a fault gives way to an observation, not the other way round."""
-    ledger = Ledger(tmp_path)
+    ledger = _opened(tmp_path)
     ledger.open_evaluation(_empty(facts))
     trial, replay = facts.trials[0], facts.replays[0]
     fault = trial.model_copy(update={"reply": None, "fault": LOST})
@@ -124,7 +140,7 @@ def test_a_finished_evaluation_never_changes(tmp_path: Path, facts: Facts) -> No
 
 def test_a_derived_evaluation_may_be_born_finished(tmp_path: Path, facts: Facts) -> None:
     """``validate`` writes facts and end in one transaction."""
-    ledger = Ledger(tmp_path)
+    ledger = _opened(tmp_path)
     finished = facts.model_copy(update={"head": facts.head.model_copy(update={"status": "finished"})})
     ledger.open_evaluation(finished)
     assert ledger.facts(facts.head.id).replays == facts.replays
@@ -133,7 +149,7 @@ def test_a_derived_evaluation_may_be_born_finished(tmp_path: Path, facts: Facts)
 
 def test_unfinished_is_the_newest_of_the_same_configuration(tmp_path: Path, facts: Facts) -> None:
     """A run is resumed only by a command for the very same configuration."""
-    ledger = Ledger(tmp_path)
+    ledger = _opened(tmp_path)
     ledger.open_evaluation(_empty(facts))
     assert ledger.unfinished(facts.head.spec_digest) == facts.head.id
     assert ledger.unfinished("another") is None
@@ -141,7 +157,7 @@ def test_unfinished_is_the_newest_of_the_same_configuration(tmp_path: Path, fact
 
 def test_a_write_is_all_or_nothing(tmp_path: Path, facts: Facts) -> None:
     """One row that can't be written leaves none of its group, and the ledger goes on."""
-    ledger = Ledger(tmp_path)
+    ledger = _opened(tmp_path)
     ledger.open_evaluation(_empty(facts))
     attempt = Attempt(request_key="key", number=1, session=1, started_at=STARTED_AT)
     ledger.append(facts.head.id, [attempt])
@@ -156,7 +172,7 @@ def test_a_torn_end_costs_the_last_rows_only(tmp_path: Path, facts: Facts, lost_
     """When the machine dies in the middle of a write, what was durable before is still there
     (https://github.com/UKGovernmentBEIS/inspect_ai/issues/2949).
     """
-    ledger = Ledger(tmp_path / "whole")
+    ledger = _opened(tmp_path / "whole")
     ledger.open_evaluation(_empty(facts))
     for trial in facts.trials:
         ledger.append(facts.head.id, [trial])
@@ -165,7 +181,7 @@ def test_a_torn_end_costs_the_last_rows_only(tmp_path: Path, facts: Facts, lost_
     for name in ("ledger.db", "ledger.db-wal"):
         data = (tmp_path / "whole" / name).read_bytes()
         (torn / name).write_bytes(data[: len(data) - lost_bytes] if name.endswith("wal") else data)
-    found = Ledger(torn).facts(facts.head.id).trials
+    found = _opened(torn).facts(facts.head.id).trials
     assert found == facts.trials[: len(found)]
     assert len(facts.trials) - 4 <= len(found) < len(facts.trials)
 
@@ -175,29 +191,29 @@ def test_a_file_that_is_no_ledger_is_an_error_with_its_name(tmp_path: Path, cont
     """A foreign file is refused in one line, and left as it is."""
     (tmp_path / "ledger.db").write_bytes(content)
     with pytest.raises(StoreError, match=r"ledger\.db: file is not a database"):
-        Ledger(tmp_path)
+        _opened(tmp_path)
     assert (tmp_path / "ledger.db").read_bytes() == content
 
 
 def test_a_record_that_can_t_be_read_names_its_evaluation(tmp_path: Path, facts: Facts) -> None:
     """Rows of a broken ledger are never silently left out."""
     _filled(tmp_path, facts).close()
-    with sqlite3.connect(tmp_path / "ledger.db") as direct:
+    with closing(sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)) as direct:
         direct.execute("UPDATE trials SET record = substr(record, 1, length(record) - 5) WHERE seq = 1")
     with pytest.raises(StoreError, match=f"evaluation {facts.head.id} can't be read"):
-        Ledger(tmp_path).facts(facts.head.id)
+        _opened(tmp_path).facts(facts.head.id)
 
 
 @pytest.mark.parametrize("version", [0, 1, 99])
 def test_a_ledger_of_another_version_is_refused(tmp_path: Path, version: int) -> None:
     """Other tables are not guessed at, neither to write nor to read, and left as they are."""
-    with sqlite3.connect(tmp_path / "ledger.db") as direct:
+    with closing(sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)) as direct:
         direct.execute("CREATE TABLE evaluations (id TEXT)")
         direct.execute(f"PRAGMA user_version={version}")
     before = (tmp_path / "ledger.db").read_bytes()
     for reading in (False, True):
         with pytest.raises(StoreError, match="written by another version of Crosspath; use that one, or another store"):
-            Ledger(tmp_path, reading=reading)
+            _opened(tmp_path, reading=reading)
     assert (tmp_path / "ledger.db").read_bytes() == before
 
 
@@ -229,11 +245,11 @@ def test_a_read_only_store_is_read(tmpfs: Path, facts: Facts, killed: bool) -> N
     (copied / "ledger.db-shm").unlink()
     store = copied if killed else tmpfs / "store"
     subprocess.run(["mount", "-o", "remount,ro", str(tmpfs)], check=True)
-    reading = Ledger(store, reading=True)
+    reading = _opened(store, reading=True)
     assert reading.facts(facts.head.id) == facts
     reading.close()
     with pytest.raises(StoreError, match=r"not writable \(Read-only file system\)"):
-        Ledger(store)
+        _opened(store)
 
 
 @pytest.mark.parametrize("killed", [False, True])
@@ -247,16 +263,16 @@ def test_a_full_store_is_read(tmpfs: Path, facts: Facts, killed: bool) -> None:
     with suppress(OSError), (tmpfs / "filler").open("wb", buffering=0) as filler:
         while True:
             filler.write(b"x" * 4096)
-    reading = Ledger(store, reading=True)
+    reading = _opened(store, reading=True)
     assert reading.facts(facts.head.id) == facts
     reading.close()
     with pytest.raises(StoreError, match="the disk is full"):
-        Ledger(store).start_session(facts.head.id, STARTED_AT)
+        _opened(store).start_session(facts.head.id, STARTED_AT)
 
 
 def test_reading_what_is_not_there_makes_nothing(tmp_path: Path) -> None:
     """A directory without a ledger reads as an empty one and stays as it was."""
-    assert Ledger(tmp_path, reading=True).heads() == ()
+    assert _opened(tmp_path, reading=True).heads() == ()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -276,7 +292,7 @@ def _replaced(path: Path) -> None:
 
 def test_an_unknown_evaluation_names_the_known_ones(tmp_path: Path, facts: Facts) -> None:
     """A wrong id is the user's mistake, and the message helps."""
-    ledger = Ledger(tmp_path)
+    ledger = _opened(tmp_path)
     ledger.open_evaluation(_empty(facts))
     with pytest.raises(ConfigError, match=f"known: {facts.head.id}"):
         ledger.facts("nothing")
@@ -284,7 +300,7 @@ def test_an_unknown_evaluation_names_the_known_ones(tmp_path: Path, facts: Facts
 
 def test_ids_count_up_within_a_day(tmp_path: Path, facts: Facts) -> None:
     """``NAME-YYYYMMDD-N`` with the first free N."""
-    ledger = Ledger(tmp_path)
+    ledger = _opened(tmp_path)
     assert ledger.new_id("quoting", STARTED_AT) == "quoting-20251129-1"
     head = facts.head.model_copy(update={"id": "quoting-20251129-1"})
     ledger.open_evaluation(_empty(facts).model_copy(update={"head": head}))
@@ -295,12 +311,12 @@ def test_a_place_that_can_t_be_a_store_is_an_error_with_its_name(tmp_path: Path)
     """A file where the directory should be gives one clear line."""
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="the store can't be created"):
-        Ledger(tmp_path / "file" / "store")
+        _opened(tmp_path / "file" / "store")
 
 
 def test_the_lease_is_held_by_one(tmp_path: Path) -> None:
     """A second holder waits, is told for whom, and gets it when the first lets go."""
-    first, second = Ledger(tmp_path), Ledger(tmp_path)
+    first, second = _opened(tmp_path), _opened(tmp_path)
     first.lease.acquire()
     said: list[str] = []
     with pytest.raises(StoreError, match="is using this store"):

@@ -216,9 +216,13 @@ def _reading(path: Path) -> tuple[sqlite3.Connection, _Copy | None]:
         return _probed(path, "mode=ro&immutable=1"), None
     copy = tempfile.TemporaryDirectory(prefix="crosspath-")
     copied = Path(copy.name) / path.name
-    for suffix in ("", _WAL):
-        shutil.copyfile(path.with_name(path.name + suffix), copied.with_name(copied.name + suffix))
-    return _probed(copied, "mode=rw"), copy
+    try:
+        for suffix in ("", _WAL):
+            shutil.copyfile(path.with_name(path.name + suffix), copied.with_name(copied.name + suffix))
+        return _probed(copied, "mode=rw"), copy
+    except BaseException:
+        copy.cleanup()
+        raise
 
 
 def _probed(path: Path, mode: str) -> sqlite3.Connection:
