@@ -16,6 +16,7 @@ import pytest
 
 from crosspath.catalogue import catalogue_tasks
 from crosspath.testing.openai_server import OpenAIServer, Received, Turn, answer, silent
+from small_disks import small_disk
 from started import Started
 
 CONCURRENCY = 4
@@ -196,12 +197,8 @@ def test_the_second_signal_ends_at_once(serving: Callable[..., tuple[House, Open
 @pytest.fixture
 def tmpfs(tmp_path: Path) -> Iterator[Path]:
     """A file system of 300 kB."""
-    place = tmp_path / "small"
-    place.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(place)], capture_output=True).returncode:
-        pytest.skip("may not mount here")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
+    with small_disk(tmp_path / "small", "300k") as place:
+        yield place
 
 
 def test_a_full_disk_loses_nothing(serving: Callable[..., tuple[House, OpenAIServer]], tmpfs: Path) -> None:

@@ -15,6 +15,7 @@ from crosspath.store.database import schema_version
 from crosspath.store.ledger import Ledger
 from crosspath.store.ordering import in_order
 from crosspath.types import Attempt, Facts, Fault, Reply, Usage
+from small_disks import small_disk
 
 LOST = Fault(boundary="executor", type="executor", message="died", retryable=True)
 
@@ -228,12 +229,8 @@ def test_the_version_of_a_ledger_follows_its_tables() -> None:
 @pytest.fixture
 def tmpfs(tmp_path: Path) -> Iterator[Path]:
     """A file system of its own, of 1 MB."""
-    place = tmp_path / "small"
-    place.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)], capture_output=True).returncode:
-        pytest.skip("may not mount here")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
+    with small_disk(tmp_path / "small", "1m") as place:
+        yield place
 
 
 @pytest.mark.parametrize("killed", [False, True])
