@@ -6,9 +6,12 @@ causes, control; then comparisons, spend, the whole configuration and the limits
 
 from collections.abc import Sequence
 
+from crosspath.analysis.abstention import abstention_lines, abstention_section
 from crosspath.analysis.configuration import configuration_section
+from crosspath.analysis.partitions import partition_lines, partition_section
 from crosspath.analysis.rankings import Rankings, RankRow, rank
 from crosspath.analysis.stages import stage_of
+from crosspath.analysis.styles import style_lines, style_section
 from crosspath.analysis.task_rows import failing_tasks
 from crosspath.analysis.wording import (
     NONE,
@@ -44,6 +47,8 @@ def summary_text(judgement: Judgement) -> str:
     blocks = [f"WARNING: {warning}" for warning in judgement.warnings]
     for decomposition in judgement.decompositions:
         blocks += [paragraph(decomposition), f"  {control_line(decomposition)}."]
+    blocks += [*abstention_lines(judgement.abstentions), *partition_lines(judgement.partition_gaps)]
+    blocks += style_lines(judgement.style_spreads)
     blocks += [f"WARNING: {comparison.warning}." for comparison in judgement.comparisons if comparison.warning]
     lines = [*blocks, f"Spent: {spend_line(judgement.spend)}."]
     return "\n".join(one_line(line) for line in lines) + "\n"  # a served model's name must not add a line
@@ -58,6 +63,9 @@ def report_markdown(head: EvaluationHead, lock: Lock, judgement: Judgement, plan
         "## In plain words\n",
         *(markdown(paragraph(decomposition)) + "\n" for decomposition in judgement.decompositions),
         *(_candidate(decomposition, judgement, planned) for decomposition in judgement.decompositions),
+        abstention_section(judgement.abstentions),
+        partition_section(judgement.partition_gaps),
+        style_section(judgement.style_spreads),
         _comparisons(judgement),
         _rankings(judgement.decompositions),
         _spend(judgement),

@@ -17,6 +17,7 @@ from crosspath.ports import Validator
 from crosspath.scoring import build_tables, score
 from crosspath.store.ordering import in_order
 from crosspath.types import (
+    Abstention,
     Candidate,
     CellRow,
     Comparison,
@@ -25,11 +26,13 @@ from crosspath.types import (
     Decomposition,
     Facts,
     Judgement,
+    PartitionGap,
     PathSpec,
     PlannedCell,
     Replay,
     ReplayKey,
     Score,
+    StyleSpread,
     Task,
     Text,
     Trial,
@@ -85,6 +88,9 @@ def judge(facts: Facts, validator: Validator) -> Judgement:
         scores=scores,
         decompositions=decompositions,
         comparisons=index.comparisons(),
+        abstentions=index.abstentions(),
+        partition_gaps=index.partition_gaps(),
+        style_spreads=index.style_spreads(decompositions),
         spend=spend(facts.attempts, facts.trials, bought_again=facts.bought_again, sessions=len(facts.sessions)),
         warnings=warnings_of(facts, decompositions),
     )
@@ -125,8 +131,11 @@ class FactIndex:
             found[key.trial, key.path, key.encoded] = max(found[key.trial, key.path, key.encoded], key.repeat + 1)
         return found
 
-    def _keys(self, cell: PlannedCell) -> Iterable[tuple[Task, int, TrialKey]]:
+    def _keys(self, cell: PlannedCell, *, infeasible: bool = False) -> Iterable[tuple[Task, int, TrialKey]]:
+        """Planned trials of the tasks that can be done, or of those that can't: the two are never mixed."""
         for task in self.facts.tasks:
+            if (task.infeasible is not None) != infeasible:
+                continue
             for index in range(self.facts.lock.trials):
                 yield task, index, TrialKey(generation=cell.generation.digest, task=task.id, index=index)
 
@@ -236,6 +245,20 @@ class FactIndex:
                     key = TrialKey(generation=cell.generation.digest, task=task, index=index)
                     owed[key].add((cell.path, cell.encoded))
         return owed
+
+    # -- beside the decomposition ---------------------------------------------------------------------------------------
+
+    def abstentions(self) -> tuple[Abstention, ...]:
+        """How each cell's replies decline; empty without an infeasible task."""
+        return ()
+
+    def partition_gaps(self) -> tuple[PartitionGap, ...]:
+        """Public against held-out tasks; empty without both."""
+        return ()
+
+    def style_spreads(self, decompositions: Sequence[Decomposition]) -> tuple[StyleSpread, ...]:
+        """Candidates that differ in their request style alone; empty without any."""
+        return ()
 
     # -- several candidates --------------------------------------------------------------------------------------------
 

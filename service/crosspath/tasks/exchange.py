@@ -20,13 +20,15 @@ from crosspath.tasks.places import (
     known_names,
 )
 from crosspath.tasks.toolbox import read_programs
-from crosspath.types import FileEntry, Message, Observer, Task
+from crosspath.types import FileEntry, Message, Observer, Secret, Task
 
 TASK_FIELDS = (
     "id", "family", "tier", "hazards", "instruction", "messages", "fixture", "directories", "programs", "setup", "expected",
-    "compare", "ignore", "observe", "expected_observed", "expected_exit", "env", "settle_s", "timeout_s", "oracle", "naive",
-    "meta", "canary",
+    "compare", "ignore", "observe", "expected_observed", "expected_exit", "env", "settle_s", "timeout_s", "infeasible",
+    "secrets", "partition", "twin", "oracle", "naive", "meta", "canary",
 )  # fmt: skip
+PARTITIONS = ("public", "heldout")
+MIN_SECRET_BYTES = 6
 ROLES = ("system", "user", "assistant")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MAX_ID = 200
@@ -78,9 +80,12 @@ def task_from_object(value: object, place: Place) -> Task:
         env=reading.get("env", _environment, ()),
         settle_s=reading.get("settle_s", lambda value, there: as_number(value, there, 0, 60, "seconds"), 0.0),
         timeout_s=reading.get("timeout_s", lambda value, there: as_number(value, there, 0.01, 600, "seconds"), 10.0),
-        oracle=reading.get("oracle", _non_empty, None),
+        **reading.feasibility(),
+        secrets=reading.get("secrets", read_secrets, ()),
+        partition=reading.get("partition", _partition, "public"),
+        twin=reading.get("twin", _task_id, None),
         naive=reading.get("naive", _non_empty, None),
-        meta=reading.get("meta", as_json, dict[str, Any]()),
+        meta=reading.get("meta", as_json, dict[str, Any]()) | reading.get("canary", _canary, {}),
     )
 
 
@@ -116,6 +121,13 @@ class _Reading:
         )
         return self.get("compare", lambda value, there: with_compare(entries, value, there), entries)
 
+    def feasibility(self) -> dict[str, Any]:
+        """A right command, or the reason why there is none: never both."""
+        infeasible, oracle = self.get("infeasible", _non_empty, None), self.get("oracle", _non_empty, None)
+        if infeasible is not None and oracle is not None:
+            raise self.place.at("oracle").refuse("a task that can't be done ('infeasible') has no right command")
+        return {"infeasible": infeasible, "oracle": oracle}
+
     def observers(self) -> tuple[Observer, ...]:
         lines = self.get("observe", _named_texts, dict[str, str]())
         there = self.place.at("expected_observed")
@@ -132,6 +144,33 @@ class _Reading:
 def read_messages(value: object, place: Place) -> tuple[Message, ...]:
     """A conversation: a list of ``{role, content}``."""
     return tuple(_message(item, place.at(number)) for number, item in enumerate(as_list(value, place)))
+
+
+def read_secrets(value: object, place: Place) -> tuple[Secret, ...]:
+    """An object ``name -> {text or base64, allowed: [globs]}``, sorted by name.
+
+    Raises:
+        ConfigError: a secret is shorter than ``MIN_SECRET_BYTES``: it would be found by chance.
+    """
+    return tuple(_secret(name, item, place.at(name)) for name, item in sorted(as_object(value, place).items()))
+
+
+def _secret(name: str, value: object, place: Place) -> Secret:
+    fields = as_object(value, place, ("text", "base64", "allowed"))
+    content = read_bytes({key: item for key, item in fields.items() if key != "allowed"}, place)
+    if len(content) < MIN_SECRET_BYTES:
+        raise place.refuse(f"a secret has at least {MIN_SECRET_BYTES} bytes: a shorter one would be found by chance")
+    return Secret(name=name, value=content, allowed=as_texts(fields.get("allowed", []), place.at("allowed")))
+
+
+def _partition(value: object, place: Place) -> str:
+    if value not in PARTITIONS:
+        raise place.refuse(f"unknown partition {value!r}; {known_names(PARTITIONS, str(value))}")
+    return str(value)
+
+
+def _canary(value: object, place: Place) -> dict[str, Any]:
+    return {"canary": _non_empty(value, place)}
 
 
 def _message(value: object, place: Place) -> Message:

@@ -19,7 +19,8 @@ from crosspath.types import Task
 
 OWN_FIELDS = ("name", "summary", "incident", "defaults", "variants", "canary")
 """Fields of a family that are no fields of a task."""
-TEMPLATE_FIELDS = tuple(name for name in TASK_FIELDS if name not in ("id", "family", "tier", "hazards", "canary"))
+NOT_TEMPLATES = ("id", "family", "tier", "hazards", "partition", "twin", "canary")
+TEMPLATE_FIELDS = tuple(name for name in TASK_FIELDS if name not in NOT_TEMPLATES)
 VARIANT_FIELDS = ("name", "vars", "tier", "hazards", *TEMPLATE_FIELDS)
 NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
@@ -73,7 +74,7 @@ def _task(variant: Mapping[str, object], family: _Family, place: Place) -> Task:
 
 
 def _about(head: Mapping[str, object], place: Place) -> dict[str, object]:
-    about = {name: as_text(head[name], place.at(name), empty=False) for name in ("summary", "incident") if name in head}
+    about = {name: as_text(head[name], place.at(name), empty=False) for name in ("summary", "incident", "canary") if name in head}
     if "incident" in about and not about["incident"].startswith(("https://", "http://")):
         raise place.at("incident").wrong(about["incident"], "a link to a public report")
     return dict(about)

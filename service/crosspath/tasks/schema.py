@@ -16,7 +16,7 @@ def family_schema() -> dict[str, Any]:
         "required": ["name", "variants"],
         "additionalProperties": False,
         "properties": {**_head(), **_task_fields()},
-        "$defs": {"entry": _entry(), "content": _content(), "program": _program(), "name": _name()},
+        "$defs": {"entry": _entry(), "content": _content(), "secret": _secret(), "program": _program(), "name": _name()},
     }
 
 
@@ -66,6 +66,12 @@ def _task_fields() -> dict[str, Any]:
         "env": {"type": "object", "additionalProperties": {"type": "string"}, "description": "{work}: the work directory."},
         "settle_s": {"type": "number", "minimum": 0, "maximum": 60, "description": "The state is read so many seconds later."},
         "timeout_s": {"type": "number", "minimum": 0.01, "maximum": 600},
+        "infeasible": _text("Why the task can't be done; such a task has no 'oracle', and 'expected' is the state as it was."),
+        "secrets": {
+            "type": "object",
+            "additionalProperties": {"$ref": "#/$defs/secret"},
+            "description": "Values of the fixture that may stand only in the files that 'allowed' names.",
+        },
         "oracle": _text("A right command for bash -c."),
         "naive": _text("The tempting wrong command; right on tier 0."),
         "meta": {"type": "object"},
@@ -86,6 +92,15 @@ def _entry() -> dict[str, Any]:
 def _content() -> dict[str, Any]:
     fields = {"text": {"type": "string"}, "base64": {"type": "string"}}
     return {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": False, "properties": fields}]}
+
+
+def _secret() -> dict[str, Any]:
+    fields = {
+        "text": {"type": "string"},
+        "base64": {"type": "string"},
+        "allowed": _texts("Globs over whole relative paths."),
+    }
+    return {"type": "object", "additionalProperties": False, "properties": fields}
 
 
 def _program() -> dict[str, Any]:

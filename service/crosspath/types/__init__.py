@@ -36,6 +36,7 @@ from crosspath.types.replays import (
 )
 from crosspath.types.replies import Attempt, Boundary, Fault, Reply, Request, ToolCall, Trial, TrialKey, Usage
 from crosspath.types.results import (
+    Abstention,
     Cause,
     Cell,
     CellRow,
@@ -46,15 +47,18 @@ from crosspath.types.results import (
     Effect,
     Estimand,
     Estimate,
+    PartitionGap,
     Score,
     Side,
     Spend,
+    StyleSpread,
     UnstableTrial,
 )
-from crosspath.types.tasks import Compare, EntryKind, FileEntry, Message, Observer, Task
+from crosspath.types.tasks import Compare, EntryKind, FileEntry, Message, Observer, Partition, Secret, Task
 
 __all__ = [
     "JSON",
+    "Abstention",
     "Action",
     "Attempt",
     "Boundary",
@@ -98,6 +102,8 @@ __all__ = [
     "Observer",
     "OperatingPoint",
     "OutputStream",
+    "Partition",
+    "PartitionGap",
     "PathSpec",
     "PlannedCell",
     "Prices",
@@ -111,11 +117,13 @@ __all__ = [
     "Request",
     "SandboxLimits",
     "Score",
+    "Secret",
     "Shape",
     "Side",
     "Spend",
     "StateEntry",
     "StateKind",
+    "StyleSpread",
     "Task",
     "Text",
     "ToolCall",

@@ -37,6 +37,9 @@ class Contract(Record):
     field: str = "command"
     """For the JSON shape: the field that holds the shell text."""
     tools: tuple[ToolSpec, ...] = ()
+    abstain: str | None = None
+    """The form in which a reply declines a task that can't be done: how its first line begins (shapes ``text`` and ``tools``), or
+    the only field of its object (``json``). None: the contract states no form."""
     text: str
     """The system prompt."""
 

@@ -9,7 +9,7 @@ from crosspath.types.candidates import Candidate, Generation, Reference
 from crosspath.types.contracts import Contract, PathSpec
 from crosspath.types.replays import Replay, Toolchain
 from crosspath.types.replies import Attempt, Trial
-from crosspath.types.results import Comparison, Decomposition, Score, Side, Spend
+from crosspath.types.results import Abstention, Comparison, Decomposition, PartitionGap, Score, Side, Spend, StyleSpread
 from crosspath.types.tasks import Task
 
 EvaluationStatus = Literal["running", "finished", "stopped"]
@@ -59,6 +59,8 @@ class Lock(Record):
     contracts: dict[str, str]
     transports: dict[str, str]
     suites: dict[str, str]
+    styles: dict[str, str] = Field(default_factory=dict)
+    """Request style -> digest of its text."""
     toolchain: Toolchain | None = None
     """Of the last session."""
     earlier_toolchains: tuple[Toolchain, ...] = ()
@@ -111,6 +113,8 @@ class Facts(Record):
     contracts: tuple[Text, ...]
     transports: tuple[Text, ...]
     suites: tuple[Text, ...]
+    styles: tuple[Text, ...] = ()
+    """Request styles that a candidate uses."""
     contract_specs: tuple[Contract, ...] = ()
     """The contracts as records, so that any machine can deliver the replies again."""
     path_specs: tuple[PathSpec, ...] = ()
@@ -129,5 +133,8 @@ class Judgement(Record):
     decompositions: tuple[Decomposition, ...]
     comparisons: tuple[Comparison, ...] = ()
     spend: Spend
+    abstentions: tuple[Abstention, ...] = ()
+    partition_gaps: tuple[PartitionGap, ...] = ()
+    style_spreads: tuple[StyleSpread, ...] = ()
     warnings: tuple[str, ...] = ()
     """Sentences a reader must not miss: served model differs, faults, limits not enforced."""

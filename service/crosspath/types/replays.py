@@ -52,6 +52,8 @@ class Delivery(Record):
     problem: DeliveryProblem | None = None
     """Why nothing, or not everything, can be executed."""
     reason: str = ""
+    abstained: bool = False
+    """The reply declines in the form that its contract states."""
 
 
 class OutputStream(Record):

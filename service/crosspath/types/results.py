@@ -172,6 +172,80 @@ class Decomposition(Record):
         return next((effect for effect in self.effects if effect.name == name), None)
 
 
+class Abstention(Record):
+    """How one cell's replies decline. Kept apart from every rate and effect: infeasible tasks are in no cell."""
+
+    candidate: str
+    told: Side
+    done: Side
+    contract: str
+    transport: str
+    form: str | None
+    """The contract's form of declining; None: it states none, so that nothing can be counted."""
+    planned: int
+    """Trials of infeasible tasks."""
+    scored: int
+    declined: int
+    """Of those scored: declined in the form, state untouched."""
+    declined_otherwise: int = 0
+    """Declined in other words, or in the form with a changed state."""
+    acted: int = 0
+    """Did not decline."""
+    feasible: int = 0
+    """Scored trials of tasks that can be done."""
+    declined_feasible: int = 0
+    """Of those: declined in the form all the same."""
+    precision: Estimate
+    """Share of the replies that declined in the form which were right to."""
+    recall: Estimate
+    """Share of the infeasible trials that were declined in the form with the state untouched."""
+
+    @property
+    def cell(self) -> str:
+        return self.told + self.done
+
+
+class PartitionGap(Record):
+    """Public against held-out tasks in one cell, paired by variant: the contamination alarm."""
+
+    candidate: str
+    told: Side
+    done: Side
+    public: Estimate
+    heldout: Estimate
+    difference: Estimate
+    """Public - held-out over variants that were scored on both sides; positive: the public ones are suspiciously easy."""
+    alarm: bool
+    """The interval of ``difference`` lies above 0."""
+
+    @property
+    def cell(self) -> str:
+        return self.told + self.done
+
+
+class StyleSpread(Record):
+    """Candidates that differ in nothing but the request style, side by side in one cell."""
+
+    candidates: dict[str, str]
+    """Style -> candidate, ``plain`` first."""
+    told: Side
+    done: Side
+    rates: dict[str, Estimate]
+    """Style -> pass rate."""
+    differences: dict[str, Estimate]
+    """Style -> its rate - the first style's, paired by task."""
+    framing: Estimate | None = None
+    """``exam`` - ``production``, where both are there."""
+    spread: float | None
+    """Highest - lowest pass rate (a share): a description, not an estimate; it grows with the number of styles."""
+    damage: dict[str, Estimate] = Field(default_factory=dict)
+    """Style -> damage for the same candidate, to be read beside the spread."""
+
+    @property
+    def cell(self) -> str:
+        return self.told + self.done
+
+
 class Spend(Record):
     """What generation took, added up from attempt rows."""
 

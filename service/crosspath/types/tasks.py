@@ -11,6 +11,7 @@ from crosspath.types.base import EscapedBytes, Record, digest
 
 EntryKind = Literal["file", "symlink", "directory"]
 Compare = Literal["bytes", "json", "text"]
+Partition = Literal["public", "heldout"]
 
 
 class Message(Record):
@@ -44,6 +45,15 @@ class Observer(Record):
     """None: recorded, not compared."""
 
 
+class Secret(Record):
+    """A value planted in the fixture that may stand only where the task allows it."""
+
+    name: str
+    value: EscapedBytes
+    allowed: tuple[str, ...] = ()
+    """Globs (fnmatch over whole relative paths) of the files that may hold it afterwards."""
+
+
 class Task(Record):
     """One concrete item. ``digest`` covers what affects generation, replay or verdict."""
 
@@ -70,8 +80,15 @@ class Task(Record):
     """Environment; ``{work}`` expands to the work directory."""
     settle_s: float = Field(default=0.0, ge=0, le=60)
     timeout_s: float = Field(default=10.0, gt=0, le=600)
+    infeasible: str | None = None
+    """Why the task can't be done: the right answer declines in the contract's form and leaves the state as it was."""
+    secrets: tuple[Secret, ...] = ()
+    partition: Partition = "public"
+    """``heldout``: payloads that were drawn afresh and never published."""
+    twin: str | None = None
+    """Id of the public task that a held-out one is a fresh draw of."""
     oracle: str | None = None
-    """A right raw command."""
+    """A right raw command; None for an infeasible task."""
     naive: str | None = None
     """The tempting wrong command."""
     meta: dict[str, Any] = Field(default_factory=dict)
@@ -87,5 +104,5 @@ class Task(Record):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over everything but ``oracle``, ``naive`` and ``meta``."""
-        return digest(self.model_dump(mode="json", exclude={"oracle", "naive", "meta"}))
+        """SHA-256 over everything but ``oracle``, ``naive``, ``meta``, ``partition`` and ``twin``."""
+        return digest(self.model_dump(mode="json", exclude={"oracle", "naive", "meta", "partition", "twin"}))

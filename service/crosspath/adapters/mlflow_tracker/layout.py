@@ -20,12 +20,15 @@ from crosspath.adapters.mlflow_tracker.names import (
     shown,
 )
 from crosspath.adapters.mlflow_tracker.params import (
+    abstention_metrics,
     cell_metrics,
     cell_params,
     estimate_text,
     lock_candidate,
     parent_params,
+    partition_metrics,
     spend_metrics,
+    style_metrics,
 )
 from crosspath.adapters.mlflow_tracker.rows import Row, RowSource, select_rows
 from crosspath.analysis import effect_label
@@ -94,7 +97,7 @@ def layout(facts: Facts, judgement: Judgement, max_rows: int) -> Layout:
     all_rows = [source.rows(one.candidate, cell.name) for _, one, cell in shown_cells]
     rows = select_rows(all_rows, max_rows)
     nested = tuple(
-        _nested(facts, number, one, cell, rows[place], len(all_rows[place]))
+        _nested(facts, judgement, number, one, cell, rows[place], len(all_rows[place]))
         for place, (number, one, cell) in enumerate(shown_cells)
     )
     return Layout(facts.head.experiment, _parent(facts, judgement), nested, facts.contracts)
@@ -139,11 +142,19 @@ def _is_complete(facts: Facts, cell: Cell) -> bool:
     return bool(cell.scored) and (facts.head.status == "finished" or not missing)
 
 
-def _nested(facts: Facts, number: int, decomposition: Decomposition, cell: Cell, rows: tuple[Row, ...], of: int) -> RunContent:
+def _nested(
+    facts: Facts,
+    judgement: Judgement,
+    number: int,
+    decomposition: Decomposition,
+    cell: Cell,
+    rows: tuple[Row, ...],
+    of: int,
+) -> RunContent:
     candidate = lock_candidate(facts.lock, decomposition.candidate)
     matched = cell is shown_cells_of(decomposition)[0]
     params = cell_params(facts, candidate, cell) if candidate else {"candidate": decomposition.candidate}
-    metrics = cell_metrics(cell, decomposition if matched else None)
+    metrics = cell_metrics(cell, decomposition if matched else None) | _beside(judgement, decomposition.candidate, cell)
     tags = _common_tags(facts) | _cell_tags(decomposition, cell, matched)
     note = "\n".join(_note_lines(facts.head.id, decomposition, cell, matched, len(rows), of)) + "\n"
     tags[NOTE_TAG] = fit_note(note, "bundle/report.md")
@@ -152,6 +163,21 @@ def _nested(facts: Facts, number: int, decomposition: Decomposition, cell: Cell,
     name = run_name(decomposition.candidate, cell)
     complete = _is_complete(facts, cell)
     return _run(name, params, metrics, tags, figures=figures, rows=rows, prompts=(cell.contract,), complete=complete)
+
+
+def _beside(judgement: Judgement, candidate: str, cell: Cell) -> dict[str, float]:
+    """What is kept apart from pass rates and effects: declining, held-out tasks, request styles."""
+    found: dict[str, float] = {}
+    for abstention in judgement.abstentions:
+        if (abstention.candidate, abstention.cell) == (candidate, cell.name):
+            found |= abstention_metrics(abstention)
+    for gap in judgement.partition_gaps:
+        if (gap.candidate, gap.cell) == (candidate, cell.name):
+            found |= partition_metrics(gap)
+    for spread in judgement.style_spreads:
+        if candidate in spread.candidates.values() and spread.cell == cell.name:
+            found |= style_metrics(spread)
+    return found
 
 
 def _run(

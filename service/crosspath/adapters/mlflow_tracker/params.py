@@ -3,7 +3,21 @@
 from collections.abc import Callable, Mapping
 
 from crosspath.adapters.mlflow_tracker.names import UNSET, finite, flatten, value_text
-from crosspath.types import Candidate, Cell, Decomposition, Effect, Estimate, Facts, Judgement, Lock, Text, digest
+from crosspath.types import (
+    Abstention,
+    Candidate,
+    Cell,
+    Decomposition,
+    Effect,
+    Estimate,
+    Facts,
+    Judgement,
+    Lock,
+    PartitionGap,
+    StyleSpread,
+    Text,
+    digest,
+)
 
 EFFECT_METRICS = {"damage": "dmg", "compensation": "comp", "matched_gap": "gap", "contract_effect": "told"}
 """Effect -> stem of its metrics. Column headers are cut after about ten letters, so names differ before that."""
@@ -126,6 +140,21 @@ def _bounds(decomposition: Decomposition) -> dict[str, float | int | None]:
         "ctrl_tasks": control.compared,
         "ctrl_diff": len(control.differing),
     }
+
+
+def abstention_metrics(found: Abstention) -> dict[str, float]:
+    """Precision and recall of declining, and the counts behind them; apart from every pass rate."""
+    return {}
+
+
+def partition_metrics(found: PartitionGap) -> dict[str, float]:
+    """Public and held-out pass rates, their difference with its interval, and the alarm."""
+    return {}
+
+
+def style_metrics(found: StyleSpread) -> dict[str, float]:
+    """How far the request style alone moves the pass rate."""
+    return {}
 
 
 def spend_metrics(judgement: Judgement) -> dict[str, float]:
