@@ -85,7 +85,7 @@ def task_from_object(value: object, place: Place) -> Task:
         partition=reading.get("partition", _partition, "public"),
         twin=reading.get("twin", _task_id, None),
         naive=reading.get("naive", _non_empty, None),
-        meta=reading.get("meta", as_json, dict[str, Any]()) | reading.get("canary", _canary, {}),
+        meta=reading.get("meta", as_json, dict[str, Any]()) | reading.get("canary", _canary, dict[str, Any]()),
     )
 
 
