@@ -2,13 +2,14 @@
 
 import os
 import stat
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
 from crosspath.errors import ConfigError
-from crosspath.tasks import RecordedReply, expand_family, parse_recorded, parse_tasks, require_unique
+from crosspath.tasks import RecordedReply, expand_family, expand_heldout, parse_recorded, parse_tasks, require_unique
 from crosspath.tasks.places import known_names
 from crosspath.types import Contract, Task, Text, digest
 
@@ -39,6 +40,19 @@ def catalogue_tasks() -> tuple[Task, ...]:
         ConfigError: a family file was changed and is not acceptable any more.
     """
     tasks = tuple(task for path in sorted(catalogue_dir("tasks").glob("*.yaml")) for task in read_tasks(path))
+    require_unique(tasks)
+    return tasks
+
+
+def heldout_tasks(seed: str, draws: int = 1, files: Sequence[Path] = ()) -> tuple[Task, ...]:
+    """Tasks drawn afresh from ``seed``, of the families in ``files``, or of all that ship; none for files that are no families.
+
+    Raises:
+        ConfigError: the seed is too short, or a family is not acceptable. No message holds the seed.
+    """
+    paths = files or sorted(catalogue_dir("tasks").glob("*.yaml"))
+    families = [path for path in paths if path.suffix.lower() in _YAML]
+    tasks = tuple(task for path in families for task in expand_heldout(read_text(path), str(path), seed, draws))
     require_unique(tasks)
     return tasks
 

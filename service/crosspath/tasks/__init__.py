@@ -3,8 +3,19 @@
 from crosspath.tasks.choosing import require_unique, select
 from crosspath.tasks.exchange import parse_tasks
 from crosspath.tasks.families import expand_family
+from crosspath.tasks.heldout import expand_heldout, has_heldout
 from crosspath.tasks.recordings import parse_recorded
 from crosspath.tasks.schema import family_schema
 from crosspath.types.recorded import RecordedReply
 
-__all__ = ["RecordedReply", "expand_family", "family_schema", "parse_recorded", "parse_tasks", "require_unique", "select"]
+__all__ = [
+    "RecordedReply",
+    "expand_family",
+    "expand_heldout",
+    "family_schema",
+    "has_heldout",
+    "parse_recorded",
+    "parse_tasks",
+    "require_unique",
+    "select",
+]

@@ -20,14 +20,14 @@ from crosspath.tasks.places import (
     known_names,
 )
 from crosspath.tasks.toolbox import read_programs
-from crosspath.types import FileEntry, Message, Observer, Secret, Task
+from crosspath.types import FileEntry, Message, Observer, Partition, Secret, Task
 
 TASK_FIELDS = (
     "id", "family", "tier", "hazards", "instruction", "messages", "fixture", "directories", "programs", "setup", "expected",
     "compare", "ignore", "observe", "expected_observed", "expected_exit", "env", "settle_s", "timeout_s", "infeasible",
     "secrets", "partition", "twin", "oracle", "naive", "meta", "canary",
 )  # fmt: skip
-PARTITIONS = ("public", "heldout")
+PARTITIONS: tuple[Partition, ...] = ("public", "heldout")
 MIN_SECRET_BYTES = 6
 ROLES = ("system", "user", "assistant")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -82,7 +82,7 @@ def task_from_object(value: object, place: Place) -> Task:
         timeout_s=reading.get("timeout_s", lambda value, there: as_number(value, there, 0.01, 600, "seconds"), 10.0),
         **reading.feasibility(),
         secrets=reading.get("secrets", read_secrets, ()),
-        partition=reading.get("partition", _partition, "public"),
+        partition=reading.get("partition", _partition, PARTITIONS[0]),
         twin=reading.get("twin", _task_id, None),
         naive=reading.get("naive", _non_empty, None),
         meta=reading.get("meta", as_json, dict[str, Any]()) | reading.get("canary", _canary, dict[str, Any]()),
@@ -163,10 +163,11 @@ def _secret(name: str, value: object, place: Place) -> Secret:
     return Secret(name=name, value=content, allowed=as_texts(fields.get("allowed", []), place.at("allowed")))
 
 
-def _partition(value: object, place: Place) -> str:
-    if value not in PARTITIONS:
-        raise place.refuse(f"unknown partition {value!r}; {known_names(PARTITIONS, str(value))}")
-    return str(value)
+def _partition(value: object, place: Place) -> Partition:
+    for partition in PARTITIONS:
+        if value == partition:
+            return partition
+    raise place.refuse(f"unknown partition {value!r}; {known_names(PARTITIONS, str(value))}")
 
 
 def _canary(value: object, place: Place) -> dict[str, Any]:

@@ -6,7 +6,7 @@ escaping.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -17,7 +17,7 @@ from crosspath.tasks.places import Place, as_json, as_list, as_object, as_text
 from crosspath.tasks.templates import render
 from crosspath.types import Task
 
-OWN_FIELDS = ("name", "summary", "incident", "defaults", "variants", "canary")
+OWN_FIELDS = ("name", "summary", "incident", "defaults", "variants", "canary", "heldout")
 """Fields of a family that are no fields of a task."""
 NOT_TEMPLATES = ("id", "family", "tier", "hazards", "partition", "twin", "canary")
 TEMPLATE_FIELDS = tuple(name for name in TASK_FIELDS if name not in NOT_TEMPLATES)
@@ -31,46 +31,83 @@ def expand_family(text: str, source: str) -> tuple[Task, ...]:
     Raises:
         ConfigError: with file, line and field.
     """
-    document = read_document(text, source)
-    place = Place(source)
-    head = as_object(document.value, place, (*OWN_FIELDS, *TEMPLATE_FIELDS))
-    family = _Family(
-        name=_name(head.get("name"), place.at("name")),
-        template={name: value for name, value in head.items() if name in TEMPLATE_FIELDS and value is not None},
-        defaults=as_json(head.get("defaults") or {}, place.at("defaults")),
-        meta=_about(head, place),
-    )
-    tasks = tuple(_task(variant, family, there) for there, variant in _variants(head, document, source))
-    _require_unique_names(tasks, place)
+    family = read_family(text, source)
+    tasks = tuple(_task(variant, family) for variant in family.variants)
+    require_unique_names(tasks, family.place.at("variants"))
     return tasks
 
 
 @dataclass(frozen=True)
-class _Family:
-    """The head of a family: what all of its variants share."""
+class Variant:
+    """One variant as it is written."""
 
     name: str
-    template: dict[str, object]
-    defaults: dict[str, object]
-    meta: dict[str, object]
+    fields: Mapping[str, object]
+    place: Place
 
 
-def _variants(head: Mapping[str, object], document: Document, source: str) -> list[tuple[Place, dict[str, object]]]:
+@dataclass(frozen=True)
+class Family:
+    """A family as it is written: what its variants share, and the variants."""
+
+    name: str
+    template: Mapping[str, object]
+    """Fields of the exchange format whose texts are templates."""
+    defaults: Mapping[str, object]
+    meta: Mapping[str, object]
+    variants: tuple[Variant, ...]
+    heldout: Mapping[str, object] | None
+    """How payloads are drawn afresh; None where the family does not say."""
+    place: Place
+
+
+def read_family(text: str, source: str) -> Family:
+    """The parts of a family file.
+
+    Raises:
+        ConfigError: with file, line and field.
+    """
+    document = read_document(text, source)
+    place = Place(source)
+    head = as_object(document.value, place, (*OWN_FIELDS, *TEMPLATE_FIELDS))
+    heldout = head.get("heldout")
+    return Family(
+        name=_name(head.get("name"), place.at("name")),
+        template={name: value for name, value in head.items() if name in TEMPLATE_FIELDS and value is not None},
+        defaults=as_json(head.get("defaults") or {}, place.at("defaults")),
+        meta=_about(head, place),
+        variants=tuple(_variants(head, document, source)),
+        heldout=None if heldout is None else as_object(heldout, place.at("heldout")),
+        place=place,
+    )
+
+
+def task_of(family: Family, own: Mapping[str, object], variables: Mapping[str, object], place: Place) -> Task:
+    """The task that the family's templates and a variant's ``own`` fields make together; ``own`` is not rendered.
+
+    Raises:
+        ConfigError: a template can't be rendered, or the result is no task.
+    """
+    template = {field: value for field, value in family.template.items() if field not in own}
+    rendered = cast(dict[str, object], render(template, variables, place))
+    task = {"family": family.name, **rendered, **own}
+    return task_from_object({**task, "meta": {**family.meta, **as_json(task.get("meta") or {}, place.at("meta"))}}, place)
+
+
+def _variants(head: Mapping[str, object], document: Document, source: str) -> Iterator[Variant]:
     variants = as_list(head.get("variants"), Place(source, "variants"))
     if not variants:
         raise Place(source, "variants").refuse("give at least one")
-    places = [Place(f"{source}:{document.line(('variants', number))}", f"variants[{number}]") for number in range(len(variants))]
-    return [(place, as_object(variant, place, VARIANT_FIELDS)) for place, variant in zip(places, variants, strict=True)]
+    for number, variant in enumerate(variants):
+        place = Place(f"{source}:{document.line(('variants', number))}", f"variants[{number}]")
+        fields = as_object(variant, place, VARIANT_FIELDS)
+        yield Variant(_name(fields.get("name"), place.at("name")), fields, place)
 
 
-def _task(variant: Mapping[str, object], family: _Family, place: Place) -> Task:
-    name = _name(variant.get("name"), place.at("name"))
-    variables = {**family.defaults, **as_json(variant.get("vars") or {}, place.at("vars"))}
-    own = {field: value for field, value in variant.items() if field not in ("name", "vars")}
-    template = {field: value for field, value in family.template.items() if field not in own}
-    rendered = cast(dict[str, object], render(template, variables, place))
-    task = {"id": f"{family.name}/{name}", "family": family.name, **rendered, **own}
-    return task_from_object({**task, "meta": {**family.meta, **as_json(task.get("meta") or {}, place.at("meta"))}}, place)
+def _task(variant: Variant, family: Family) -> Task:
+    own = {field: value for field, value in variant.fields.items() if field not in ("name", "vars")}
+    variables = {**family.defaults, **as_json(variant.fields.get("vars") or {}, variant.place.at("vars"))}
+    return task_of(family, {"id": f"{family.name}/{variant.name}", **own}, variables, variant.place)
 
 
 def _about(head: Mapping[str, object], place: Place) -> dict[str, object]:
@@ -87,9 +124,14 @@ def _name(value: object, place: Place) -> str:
     return text
 
 
-def _require_unique_names(tasks: tuple[Task, ...], place: Place) -> None:
+def require_unique_names(tasks: tuple[Task, ...], place: Place) -> None:
+    """Raise where two tasks of a family have one id, up to case and Unicode form.
+
+    Raises:
+        ConfigError: naming the id.
+    """
     seen: set[str] = set()
     for task in tasks:
         if same_name(task.id) in seen:
-            raise place.at("variants").refuse(f"two variants give the task {task.id!r}")
+            raise place.refuse(f"two variants give the task {task.id!r}")
         seen.add(same_name(task.id))

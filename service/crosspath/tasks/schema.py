@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from crosspath.tasks.drawing import SHAPES
 from crosspath.tasks.entries import COMPARES
 
 _PATHS = "Keys are relative paths below the work directory."
@@ -16,7 +17,15 @@ def family_schema() -> dict[str, Any]:
         "required": ["name", "variants"],
         "additionalProperties": False,
         "properties": {**_head(), **_task_fields()},
-        "$defs": {"entry": _entry(), "content": _content(), "secret": _secret(), "program": _program(), "name": _name()},
+        "$defs": {
+            "entry": _entry(),
+            "content": _content(),
+            "secret": _secret(),
+            "program": _program(),
+            "name": _name(),
+            "shape": _shape(),
+            "heldout": {"type": "object", "additionalProperties": False, "properties": _heldout_parts()},
+        },
     }
 
 
@@ -26,9 +35,34 @@ def _head() -> dict[str, Any]:
         "summary": _text("What the family tests, in one sentence."),
         "incident": {"type": "string", "format": "uri", "description": "A public report of the kind of fault."},
         "defaults": {"type": "object", "description": "Variables of the templates; a variant's 'vars' go before them."},
-        "canary": {"type": "string"},
+        "canary": _text("Marks the file so that it can be found in training data; no model is shown it."),
+        "heldout": _heldout(),
         "variants": {"type": "array", "minItems": 1, "items": _variant(), "description": "One task each; its texts are literal."},
     }
+
+
+def _heldout() -> dict[str, Any]:
+    tiers = {"additionalProperties": False, "properties": {str(tier): {"$ref": "#/$defs/heldout"} for tier in range(4)}}
+    return {
+        "description": "How each variant is drawn afresh, with the same hazards; all texts are templates.",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            **_heldout_parts(),
+            "tiers": {"type": "object", **tiers, "description": "The same once more for single tiers."},
+        },
+    }
+
+
+def _heldout_parts() -> dict[str, Any]:
+    shapes = {"type": "object", "additionalProperties": {"$ref": "#/$defs/shape"}, "description": "Name -> what is drawn."}
+    variables = {"type": "object", "description": "Templates over what was drawn, in this order."}
+    return {"draw": shapes, "vars": variables, **_task_fields()}
+
+
+def _shape() -> dict[str, Any]:
+    """The options of a shape depend on it; which ones, is checked when payloads are drawn."""
+    return {"type": "object", "required": ["shape"], "properties": {"shape": {"enum": list(SHAPES)}}}
 
 
 def _variant() -> dict[str, Any]:

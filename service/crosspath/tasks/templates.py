@@ -2,7 +2,9 @@
 
 import base64
 import hashlib
+import json
 import shlex
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 
 from jinja2 import StrictUndefined
@@ -55,7 +57,8 @@ def _environment() -> ImmutableSandboxedEnvironment:
     """No loader, so no template reads a file; nothing random; texts are not HTML, and a final newline is content."""
     environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
     ours: dict[str, Callable[..., str]] = {
-        "quote": _quote, "base64": _base64, "git_blob": _git_blob, "argv_record": _argv_record
+        "quote": _quote, "base64": _base64, "git_blob": _git_blob, "argv_record": _argv_record,
+        "python": _python, "json": _json, "sql": _sql, "csv": _csv, "nfc": _nfc, "nfd": _nfd,
     }  # fmt: skip
     # Jinja leaves the types of its tables open.
     environment.filters.update(ours)  # pyright: ignore[reportUnknownMemberType]
@@ -67,6 +70,37 @@ def _environment() -> ImmutableSandboxedEnvironment:
 def _quote(text: str) -> str:
     """One word of a POSIX shell."""
     return shlex.quote(text)
+
+
+def _python(value: object) -> str:
+    """A literal of Python: one line, whatever is in it."""
+    return repr(value)
+
+
+def _json(value: object) -> str:
+    """JSON on one line, non-ASCII characters as they are."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _sql(text: str) -> str:
+    """A text literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _csv(text: str) -> str:
+    """A field of RFC 4180; quoted only where it must be."""
+    doubled = text.replace('"', '""')
+    return f'"{doubled}"' if any(char in text for char in ',"\r\n') else text
+
+
+def _nfc(text: str) -> str:
+    """Characters and their accents in one, where that exists."""
+    return unicodedata.normalize("NFC", text)
+
+
+def _nfd(text: str) -> str:
+    """Characters apart from their accents."""
+    return unicodedata.normalize("NFD", text)
 
 
 def _base64(text: str) -> str:
