@@ -4,9 +4,8 @@ from collections.abc import Collection
 from pathlib import PurePath
 from typing import cast
 
-from crosspath.contracts.front_matter import split
 from crosspath.contracts.tools import ReadFile, parse_tools
-from crosspath.contracts.values import Place
+from crosspath.front_matter import Place, split
 from crosspath.types import Contract, Shape
 
 _FIELDS = ("name", "version", "shape", "discloses", "reference", "field", "tools")
@@ -30,7 +29,7 @@ def parse_contract(text: str, source: str, read: ReadFile | None = None) -> Cont
     discloses = place.inside("discloses").text(found.get("discloses", "raw"))
     return Contract(
         name=name,
-        version=_version(found.get("version", "1"), place.inside("version")),
+        version=place.inside("version").version(found.get("version", "1")),
         shape=shape,
         discloses=discloses,
         reference=_reference(found.get("reference"), name, discloses, place.inside("reference")),
@@ -44,11 +43,6 @@ def _refuse_misplaced(fields: Collection[str], shape: Shape, place: Place) -> No
     for field, wanted in (("field", "json"), ("tools", "tools")):
         if field in fields and shape != wanted:
             raise place.inside(field).wrong(f"has a meaning only with shape: {wanted}")
-
-
-def _version(value: object, place: Place) -> str:
-    # A number with a point is refused: YAML reads 1.10 as 1.1.
-    return str(value) if type(value) is int else place.text(value)
 
 
 def _reference(value: object, name: str, discloses: str, place: Place) -> str:

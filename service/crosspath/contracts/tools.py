@@ -12,7 +12,7 @@ from typing import Any, cast
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
-from crosspath.contracts.values import Place
+from crosspath.front_matter import Place
 from crosspath.types import ToolSpec
 
 ReadFile = Callable[[str], str]
