@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from crosspath.tasks.choosing import same_name
 from crosspath.tasks.entries import read_bytes, read_directories, read_entries, with_compare
@@ -82,7 +82,7 @@ def task_from_object(value: object, place: Place) -> Task:
         timeout_s=reading.get("timeout_s", lambda value, there: as_number(value, there, 0.01, 600, "seconds"), 10.0),
         **reading.feasibility(),
         secrets=reading.get("secrets", read_secrets, ()),
-        partition=reading.get("partition", _partition, PARTITIONS[0]),
+        partition=cast(Partition, reading.get("partition", _partition, "public")),
         twin=reading.get("twin", _task_id, None),
         naive=reading.get("naive", _non_empty, None),
         meta=reading.get("meta", as_json, dict[str, Any]()) | reading.get("canary", _canary, dict[str, Any]()),
