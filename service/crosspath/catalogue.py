@@ -1,4 +1,4 @@
-"""What ships with Crosspath and what users name beside it: task families, suites, contracts, specs. The reading of files."""
+"""What ships with Crosspath and what users name beside it: tasks, suites, contracts, styles, specs. The reading of files."""
 
 import os
 import stat
@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Literal
 
 from crosspath.errors import ConfigError
+from crosspath.styles import parse_style
 from crosspath.tasks import RecordedReply, expand_family, expand_heldout, parse_recorded, parse_tasks, require_unique
 from crosspath.tasks.places import known_names
-from crosspath.types import Contract, Task, Text, digest
+from crosspath.types import Contract, RequestStyle, Task, Text, digest
 
 Kind = Literal["tasks", "validators", "deploy"]
 _PACKAGE = Path(__file__).parent
@@ -105,6 +106,21 @@ def contract_names() -> tuple[str, ...]:
     return tuple(_contracts())
 
 
+def request_style(name_or_path: str) -> RequestStyle:
+    """A request style that ships (``plain``), or a user's Markdown file.
+
+    Raises:
+        ConfigError: no such name (naming those that ship) or file, or not acceptable.
+    """
+    path = _resolve(name_or_path, _styles(), "request style", (".md",))
+    return parse_style(read_text(path), name_or_path if path in _styles().values() else str(path))
+
+
+def request_style_names() -> tuple[str, ...]:
+    """Names of the request styles that ship: ``plain``, then the others sorted."""
+    return tuple(sorted(_styles(), key=lambda name: (name != "plain", name)))
+
+
 def read_text(path: Path) -> str:
     """A user's text file, line ends as they are. Every file that a user names is opened here.
 
@@ -139,7 +155,15 @@ def _at_once(name: str, flags: int) -> int:
 
 
 def _contracts() -> dict[str, Path]:
-    texts = Path(str(files("crosspath.contracts"))) / "texts"
+    return _texts_of("crosspath.contracts")
+
+
+def _styles() -> dict[str, Path]:
+    return _texts_of("crosspath.styles")
+
+
+def _texts_of(package: str) -> dict[str, Path]:
+    texts = Path(str(files(package))) / "texts"
     return {path.stem: path for path in sorted(texts.glob("*.md"))}
 
 

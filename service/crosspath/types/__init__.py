@@ -54,6 +54,7 @@ from crosspath.types.results import (
     StyleSpread,
     UnstableTrial,
 )
+from crosspath.types.styles import RequestStyle
 from crosspath.types.tasks import Compare, EntryKind, FileEntry, Message, Observer, Partition, Secret, Task
 
 __all__ = [
@@ -115,6 +116,7 @@ __all__ = [
     "ReplayKey",
     "Reply",
     "Request",
+    "RequestStyle",
     "SandboxLimits",
     "Score",
     "Secret",
