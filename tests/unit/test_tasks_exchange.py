@@ -130,6 +130,8 @@ def test_paths_must_stay_below_the_work_directory(path: str) -> None:
         ({"oracle": "a\0b"}, "oracle"),
         ({"programs": {"x": {"kind": "recorder"}}}, "programs.x.kind: unknown program kind 'recorder'"),
         ({"programs": {"a/b": {"kind": "script", "text": "x"}}}, "a program's name"),
+        ({"programs": {"x": {"kind": "stub", "answers": [], "record": "../x"}}}, "programs.x.record: "),
+        ({"programs": {"x": {"kind": "stub", "answers": [], "record": ["x"]}}}, "programs.x.record: ["),
         ({"meta": 1}, "meta: 1 is not an object"),
     ],
 )  # fmt: skip

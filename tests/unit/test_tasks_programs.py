@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from crosspath.tasks.places import Place
 from crosspath.tasks.programs import (
     StubAnswer,
     argv_record,
@@ -17,6 +18,7 @@ from crosspath.tasks.programs import (
     remote_shell,
     stub,
 )
+from crosspath.tasks.toolbox import read_programs
 
 
 def call(
@@ -115,3 +117,27 @@ def test_stubs_answer_patterns(work: Path, argv: list[str], expected: tuple[int,
     answers = [StubAnswer(("get", "po[d]*"), stdout="it's $1\n"), StubAnswer(("d?l", "*.*", "**"), stderr="gone", exit=3)]
     done = call(stub(answers), argv, work)
     assert (done.returncode, done.stdout, done.stderr) == expected
+
+
+def test_stubs_record_every_call(work: Path) -> None:
+    """Answered or refused, each call is appended in the form of a recorder's, and its answer stays the same."""
+    program = stub([StubAnswer(("get", "*"), stdout="it's $1\n", exit=3)], record="calls.rec")
+    done = [call(program, argv, work) for argv in (["get", "a\n\\0'"], ["drop", ""], [])]
+    assert [(each.returncode, each.stdout) for each in done] == [(3, b"it's $1\n"), (64, b""), (64, b"")]
+    records = argv_record(["get", "a\n\\0'"]) + argv_record(["drop", ""]) + argv_record([])
+    assert (work / "calls.rec").read_bytes() == records.encode()
+
+
+def test_stubs_without_a_record_write_nothing(work: Path) -> None:
+    """A stub that is not asked to record leaves the work directory alone."""
+    call(stub([StubAnswer(("get",))]), ["get"], work)
+    assert list(work.iterdir()) == []
+
+
+def test_a_task_says_where_its_stub_records() -> None:
+    """The setting ``record`` of a stub is its record file; null means the same as leaving it out."""
+    answers = [{"argv": ["get"], "stdout": "pods\n"}]
+    for record, wanted in (("a/calls.rec", "a/calls.rec"), (None, None)):
+        fields = {"kind": "stub", "answers": answers, "record": record}
+        (program,) = read_programs({"kubectl": fields}, Place("own.yaml", "programs"))
+        assert program.content.decode() == stub([StubAnswer(("get",), stdout="pods\n")], wanted)

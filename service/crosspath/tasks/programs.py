@@ -26,13 +26,7 @@ class StubAnswer:
 
 def argv_recorder(file: str) -> str:
     """A program that appends its arguments to ``file`` in the work directory, in the form of :func:`argv_record`."""
-    return (
-        f"{_HEAD}# Appends the number of arguments, then each argument, every one ended by a NUL byte.\n{_WORK}"
-        "{\n"
-        "    printf '%s\\000' \"$#\"\n"
-        "    for argument do printf '%s\\000' \"$argument\"; done\n"
-        f"}} >> {_below_work(file)}\n"
-    )
+    return f"{_HEAD}# Appends the number of arguments, then each argument, every one ended by a NUL byte.\n{_recorded(file)}"
 
 
 def argv_record(argv: Sequence[str]) -> str:
@@ -77,14 +71,29 @@ def remote_shell(hosts: Mapping[str, str]) -> str:
     )
 
 
-def stub(answers: Sequence[StubAnswer]) -> str:
-    """A program that gives the first answer whose patterns match all of its arguments, else complains and ends with 64."""
+def stub(answers: Sequence[StubAnswer], record: str | None = None) -> str:
+    """A program that gives the first answer whose patterns match all of its arguments, else complains and ends with 64.
+
+    ``record``: a file in the work directory to which every call is appended, answered or not, in the form of
+    :func:`argv_record`.
+    """
     tests = "".join(_answer(answer) for answer in answers)
     return (
-        f"{_HEAD}# Answers known arguments.\n"
+        f"{_HEAD}# Answers known arguments.\n{_recorded(record) if record is not None else ''}"
         'is() { case "$1" in $2) return 0 ;; esac; return 1; }\n'
         f"{tests}"
         "printf '%s: no answer for these arguments\\n' \"${0##*/}\" >&2\nexit 64\n"
+    )
+
+
+def _recorded(file: str) -> str:
+    """Lines that append one call to ``file``; the arguments stay as they are."""
+    return (
+        f"{_WORK}"
+        "{\n"
+        "    printf '%s\\000' \"$#\"\n"
+        "    for argument do printf '%s\\000' \"$argument\"; done\n"
+        f"}} >> {_below_work(file)}\n"
     )
 
 

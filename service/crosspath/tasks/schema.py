@@ -140,7 +140,8 @@ def _secret() -> dict[str, Any]:
 def _program() -> dict[str, Any]:
     """The settings of a program depend on its kind; which ones, is checked when a family is read."""
     kinds = ["argv-recorder", "env-recorder", "remote-shell", "stub", "script"]
-    return {"type": "object", "required": ["kind"], "properties": {"kind": {"enum": kinds}}}
+    record = _text("Stubs: every call is appended to this file in the work directory, answered or not, as argv-recorder does.")
+    return {"type": "object", "required": ["kind"], "properties": {"kind": {"enum": kinds}, "record": record}}
 
 
 def _name() -> dict[str, Any]:

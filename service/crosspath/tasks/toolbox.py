@@ -54,9 +54,10 @@ def _remote_shell(value: object, place: Place) -> str:
 
 
 def _stub(value: object, place: Place) -> str:
-    fields = as_object(value, place, ("kind", "answers"))
+    fields = as_object(value, place, ("kind", "answers", "record"))
     answers = as_list(fields.get("answers"), place.at("answers"))
-    return programs.stub([_answer(answer, place.at("answers").at(number)) for number, answer in enumerate(answers)])
+    record = None if fields.get("record") is None else _path(fields["record"], place.at("record"))
+    return programs.stub([_answer(answer, place.at("answers").at(number)) for number, answer in enumerate(answers)], record)
 
 
 def _script(value: object, place: Place) -> str:
