@@ -8,7 +8,7 @@ import yaml
 
 from crosspath.contracts import parse_contract
 from crosspath.errors import ConfigError
-from crosspath.transports import assemble, express, preset
+from crosspath.transports import assemble, express, express_abstention, preset
 from crosspath.types import Contract
 
 TEXTS = {
@@ -70,6 +70,31 @@ def test_right_replies_travel_under_every_contract(name: str) -> None:
     assert path.deliver(express(contract, path.encode("echo '$x'"))).problem is None
 
 
+FORMS = {"text": "CANNOT:", "json": "cannot", "tools": "CANNOT:"}
+DECLINING = "- If a task can't be done exactly as asked, change nothing and reply with "
+
+
+@pytest.mark.parametrize("name", sorted(SHIPPED))
+def test_texts_that_ship_state_one_form_of_declining(name: str) -> None:
+    """One short sentence, the same in all contracts of a shape and begun alike in all; a reply that follows it declines."""
+    contract = SHIPPED[name]
+    (sentence,) = (line for line in contract.text.split("\n") if line.startswith(DECLINING))
+    assert contract.abstain == FORMS[contract.shape]
+    assert f"`{contract.abstain}`" in sentence
+    assert sentence in SHIPPED[contract.reference].text
+    delivery = assemble(preset(contract.discloses), contract).deliver(express_abstention(contract, "there is no such file"))
+    assert (delivery.abstained, delivery.problem, delivery.actions) == (True, "refusal", ())
+    assert "there is no such file" in delivery.reason
+
+
+def test_a_contract_without_a_form_expresses_none() -> None:
+    """`abstain` is optional; nothing can be declined in a form that was not stated."""
+    contract = parse("")
+    assert contract.abstain is None
+    with pytest.raises(ConfigError, match="mine states no form of declining"):
+        express_abstention(contract, "no")
+
+
 def test_contracts_of_one_shape_differ_only_in_the_disclosure() -> None:
     """A told path and its reference have the same tools and the same rules."""
     for contract in SHIPPED.values():
@@ -87,12 +112,14 @@ def test_defaults_make_a_short_file() -> None:
 
 def test_the_digest_covers_text_and_shape_not_the_name() -> None:
     """Two files with the same content are the same contract; another word is another one."""
-    first, second, other = (
+    first, second, other, form = (
         parse("name: a\nreference: r"),
         parse("name: b\nreference: r\nversion: 7"),
         parse("reference: r", "Other."),
+        parse("reference: r\nabstain: Text."),
     )
     assert first.digest == second.digest != other.digest
+    assert first.digest != form.digest
 
 
 def test_schemas_may_stand_in_files() -> None:
@@ -122,6 +149,14 @@ def test_schemas_may_stand_in_files() -> None:
         ("shape: tools\ntools: {}", "at least one tool"),
         ("shape: tools\ntools: [run]", "tools: .* is not a mapping"),
         ("shape: text\nshape: json", "mine.md:3: "),
+        ("abstain: 'NO:'", "abstain: 'NO:' could begin a command; take at least 4 characters"),
+        ("abstain: '#NO: '", "abstain: '#NO: ' must be one line of printable text, with no blank at either end"),
+        ("abstain: '# CANNOT:'", "abstain: '# CANNOT:' could begin a command"),
+        ('abstain: "CAN\\nNOT:"', "abstain: 'CAN.*NOT:' must be one line"),
+        ("abstain: 'CANNOT:'", "abstain: 'CANNOT:' does not stand in the text: a model can't use a form that it was not told"),
+        ("abstain: 1", "abstain: 1 is not a text"),
+        ("abstian: 'CANNOT:'", "did you mean abstain"),
+        ("shape: json\nabstain: command", "abstain: 'command' is the field of the shell text"),
         ("shape: [", "mine.md:2: not readable as YAML"),
         ("- a", "front matter: is not a mapping"),
         ("? [a]\n: b", "mine.md:2: a key must be a text"),

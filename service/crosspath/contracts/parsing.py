@@ -8,8 +8,10 @@ from crosspath.contracts.tools import ReadFile, parse_tools
 from crosspath.front_matter import Place, split
 from crosspath.types import Contract, Shape
 
-_FIELDS = ("name", "version", "shape", "discloses", "reference", "field", "tools")
+_FIELDS = ("name", "version", "shape", "discloses", "reference", "field", "tools", "abstain")
 _SHAPES = ("text", "json", "tools")
+_SHORTEST_MARKER = 4
+"""Characters; a shorter one begins commands that a model may mean."""
 
 
 def parse_contract(text: str, source: str, read: ReadFile | None = None) -> Contract:
@@ -27,14 +29,16 @@ def parse_contract(text: str, source: str, read: ReadFile | None = None) -> Cont
     _refuse_misplaced(found.keys(), shape, place)
     name = place.inside("name").text(found.get("name", PurePath(source).stem))
     discloses = place.inside("discloses").text(found.get("discloses", "raw"))
+    field = place.inside("field").text(found.get("field", "command"))
     return Contract(
         name=name,
         version=place.inside("version").version(found.get("version", "1")),
         shape=shape,
         discloses=discloses,
         reference=_reference(found.get("reference"), name, discloses, place.inside("reference")),
-        field=place.inside("field").text(found.get("field", "command")),
+        field=field,
         tools=parse_tools(found.get("tools"), place.inside("tools"), read) if shape == "tools" else (),
+        abstain=_abstain(found["abstain"], shape, field, body, place.inside("abstain")) if "abstain" in found else None,
         text=body,
     )
 
@@ -43,6 +47,20 @@ def _refuse_misplaced(fields: Collection[str], shape: Shape, place: Place) -> No
     for field, wanted in (("field", "json"), ("tools", "tools")):
         if field in fields and shape != wanted:
             raise place.inside(field).wrong(f"has a meaning only with shape: {wanted}")
+
+
+def _abstain(value: object, shape: Shape, field: str, body: str, place: Place) -> str:
+    """How a reply declines: the beginning of its first line, or for ``json`` the name of its only field."""
+    form = place.text(value)
+    if form != form.strip() or not form.isprintable():
+        raise place.wrong(f"{form!r} must be one line of printable text, with no blank at either end")
+    if shape == "json" and form == field:
+        raise place.wrong(f"{form!r} is the field of the shell text; declining needs one of its own")
+    if shape != "json" and (len(form) < _SHORTEST_MARKER or form.startswith("#")):
+        raise place.wrong(f"{form!r} could begin a command; take at least {_SHORTEST_MARKER} characters and no shell comment")
+    if form not in body:
+        raise place.wrong(f"{form!r} does not stand in the text: a model can't use a form that it was not told")
+    return form
 
 
 def _reference(value: object, name: str, discloses: str, place: Place) -> str:

@@ -12,6 +12,8 @@ from typing import TypeVar
 from crosspath.errors import ConfigError
 from crosspath.pipeline.disclosure import mismatch, same_path
 from crosspath.pipeline.requests import build_request
+from crosspath.styles import PLAIN
+from crosspath.tasks.places import known_names
 from crosspath.transports import Path, assemble, find_path
 from crosspath.types import (
     Candidate,
@@ -22,6 +24,7 @@ from crosspath.types import (
     Reference,
     ReplayKey,
     Request,
+    RequestStyle,
     Side,
     Task,
     TrialKey,
@@ -57,12 +60,14 @@ class Plan:
     paths: Mapping[str, Path]
     """Path digest -> path."""
     generations: Mapping[str, Generation] = field(default_factory=dict)
+    styles: Mapping[str, RequestStyle] = field(default_factory=dict)
+    """Those that a generation uses, by name."""
 
     @cached_property
     def requests(self) -> tuple[Request, ...]:
         """One per trial, each complete with its key."""
         return tuple(
-            build_request(generation, self.contracts[generation.contract], task, index)
+            build_request(generation, self.contracts[generation.contract], self.styles[generation.request_style], task, index)
             for generation in self.generations.values()
             for task in self.tasks.values()
             for index in range(self.trials)
@@ -99,11 +104,12 @@ def make_plan(
     contracts: Mapping[str, Contract],
     path_specs: Mapping[str, PathSpec],
     trials: int,
+    styles: Mapping[str, RequestStyle] | None = None,
 ) -> Plan:
-    """Plan the cells of each candidate and their controls.
+    """Plan the cells of each candidate and their controls. ``styles``: request styles by name; None: only ``plain``.
 
     Raises:
-        ConfigError: a contract or a path is not known, or no task is left.
+        ConfigError: a contract, a path or a request style is not known, or no task is left.
     """
     if not tasks:
         raise ConfigError("no task is left after the selection", field="tasks")
@@ -127,7 +133,13 @@ def make_plan(
         not_applicable=not_applicable,
         paths=paths,
         generations=generations,
+        styles=_styles_used(candidates, styles or {PLAIN.name: PLAIN}),
     )
+
+
+def _styles_used(candidates: Sequence[Candidate], styles: Mapping[str, RequestStyle]) -> dict[str, RequestStyle]:
+    places = {one.generation.request_style: f"candidates.{one.name}.request_style" for one in reversed(candidates)}
+    return {name: _known(styles, name, places[name]) for name in sorted(places)}
 
 
 class _CandidatePlanner:
@@ -144,8 +156,11 @@ class _CandidatePlanner:
         place = f"candidates.{candidate.name}"
         self.contract = _known(contracts, candidate.generation.contract, f"{place}.contract")
         self.told_reference = self._reference_contract(reference, contracts, place)
-        self.done = self._path(_path_named(candidate.transport, path_specs, f"{place}.transport"))
-        self.done_reference = self._path(_path_named(reference.transport, path_specs, "reference.transport"))
+        self._specs: Mapping[Side, PathSpec] = {
+            "N": _path_named(candidate.transport, path_specs, f"{place}.transport"),
+            "R": _path_named(reference.transport, path_specs, "reference.transport"),
+        }
+        self._told: Mapping[Side, Contract] = {"N": self.contract, "R": self.told_reference}
         self.not_applicable: dict[str, str] = {}
 
     def _reference_contract(self, reference: Reference, contracts: Mapping[str, Contract], place: str) -> Contract:
@@ -155,27 +170,30 @@ class _CandidatePlanner:
             return asked
         return _known(contracts, self.contract.reference, f"{place}.contract ({self.contract.name}).reference")
 
-    def _path(self, spec: PathSpec) -> Path:
-        return assemble(spec, self.contract, self.candidate.harness)
+    def _path(self, told: Side, done: Side) -> Path:
+        """Its decoder is that of the contract which the replies were told: two of one shape may differ in the name of a field, in
+        a tool, or in the form of declining."""
+        return assemble(self._specs[done], self._told[told], self.candidate.harness)
 
     @property
-    def paths(self) -> tuple[Path, Path]:
-        return self.done_reference, self.done
+    def paths(self) -> tuple[Path, ...]:
+        sides: tuple[Side, ...] = ("R", "N")
+        return tuple(self._path(told, done) for told in sides for done in sides)
 
     def cells(self) -> list[PlannedCell]:
         """RR always; the others where contract or path differ from the reference; one control where the path differs."""
         same_contract = self.contract.name == self.told_reference.name
-        same_path = self.done.digest == self.done_reference.digest
+        own = self._path("R", "N")
+        same_path = own.digest == self._path("R", "R").digest
         told_sides: tuple[Side, ...] = ("R",) if same_contract else ("R", "N")
         done_sides: tuple[Side, ...] = ("R",) if same_path else ("R", "N")
         cells = [cell for told in told_sides for done in done_sides if (cell := self._cell(told, done))]
-        if not same_path and self.done.survivable and (control := self._cell("R", "N", control=True)):
+        if not same_path and own.survivable and (control := self._cell("R", "N", control=True)):
             cells.append(control)
         return cells
 
     def _cell(self, told: Side, done: Side, *, control: bool = False) -> PlannedCell | None:
-        contract = self.told_reference if told == "R" else self.contract
-        path = self.done_reference if done == "R" else self.done
+        contract, path = self._told[told], self._path(told, done)
         if reason := path.fits:
             self.not_applicable[f"{self.candidate.name}/{told}{done}"] = reason
             return None
@@ -219,5 +237,5 @@ def _path_named(name: str, own: Mapping[str, PathSpec], place: str) -> PathSpec:
 
 def _known(table: Mapping[str, _T], name: str, place: str) -> _T:
     if name not in table:
-        raise ConfigError(f"{name!r} is not known; known: {', '.join(sorted(table))}", field=place)
+        raise ConfigError(f"{name!r} is not known; {known_names(table, name)}", field=place)
     return table[name]

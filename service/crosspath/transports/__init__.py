@@ -3,7 +3,7 @@
 from crosspath.transports.cleanup import clean, is_fenced
 from crosspath.transports.commands import reply_json
 from crosspath.transports.config import parse_path
-from crosspath.transports.express import express
+from crosspath.transports.express import express, express_abstention
 from crosspath.transports.layers import MAX_ARGUMENT_BYTES
 from crosspath.transports.paths import Path, assemble
 from crosspath.transports.presets import find_path, preset, preset_names
@@ -16,6 +16,7 @@ __all__ = [
     "assemble",
     "clean",
     "express",
+    "express_abstention",
     "find_path",
     "is_fenced",
     "parse_path",

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from crosspath.errors import ConfigError
+from crosspath.transports.abstaining import abstention, declined
 from crosspath.transports.chain import Chain, build_chain, hop
 from crosspath.transports.cleanup import clean
 from crosspath.transports.commands import run_harness, write_file
@@ -22,7 +23,7 @@ from crosspath.transports.presets import preset
 from crosspath.transports.problems import conclude
 from crosspath.types import Action, Cleanup, Contract, Delivery, External, Hop, PathSpec, Reply, Shape, digest
 
-DELIVERY_VERSION = 2
+DELIVERY_VERSION = 3
 """Part of every path's digest: raised when the same reply would be delivered differently by the same layers."""
 
 _NAMES = ("name", "summary", "source", "survivable")
@@ -94,8 +95,11 @@ class Path:
         if encoded and not self.survivable:
             raise ValueError(f"path {self.name} has no encoding that survives it")
         cleaned = reply if reply.text is None else reply.model_copy(update={"text": clean(reply.text, self.cleanup)})
+        words = abstention(cleaned, self.contract)
         if isinstance(self.carrier, External):
-            return conclude(cleaned, [Action(command=run_harness(self.carrier, cleaned))], [])
+            return _marked(conclude(cleaned, [Action(command=run_harness(self.carrier, cleaned))], []), words)
+        if words is not None:
+            return _marked(Delivery(), words)
         outcomes = [
             self._carry(part, self._hops_before(reply, part), encoded) for part in decode(cleaned, self.shape, self.contract)
         ]
@@ -149,6 +153,8 @@ class Path:
             "survivable": self.survivable,
             "clean_up": self.cleanup,
         }
+        if self.contract is not None and self.contract.abstain is not None:
+            facts["abstain"] = {self.shape: self.contract.abstain}
         if isinstance(self.carrier, External):
             return {**facts, "external": self.carrier.model_dump(mode="json")}
         return {**facts, "decoder": self._decoder_facts(), "layers": _layer_facts(self.spec, self.carrier)}
@@ -165,6 +171,13 @@ class Path:
         facts = tool.model_dump(mode="json", include={"parameters", "argument", "write", "path"}, exclude_none=True)
         own = self.tool_chains.get(name)
         return {**facts, "layers": [[layer.name, layer.version] for layer in own.layers]} if own else facts
+
+
+def _marked(delivery: Delivery, words: str | None) -> Delivery:
+    """The delivery of a reply that declines in its contract's form with these words; as it is for any other (None)."""
+    if words is None:
+        return delivery
+    return delivery.model_copy(update={"problem": "refusal", "reason": declined(words), "abstained": True})
 
 
 def assemble(
