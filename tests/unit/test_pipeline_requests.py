@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from crosspath.catalogue import contract
 from crosspath.pipeline.requests import build_request
+from crosspath.styles import PLAIN
 from crosspath.types import Generation, ModelSpec, OperatingPoint, Prices, Task
 
 RAW = contract("raw")
@@ -12,7 +13,7 @@ TASK = Task(id="a", family="f", instruction="do it")
 
 
 def _key(generation: Generation | None = None, task: Task = TASK, index: int = 0) -> str:
-    return build_request(generation or _generation(), RAW, task, index).key
+    return build_request(generation or _generation(), RAW, PLAIN, task, index).key
 
 
 def _generation(point: OperatingPoint | None = None, **model: object) -> Generation:

@@ -100,5 +100,5 @@ def test_the_same_trial_twice_is_refused() -> None:
         json.dumps({"model": "m", "task": "t", "reply": text, "trial": trial}) for text, trial in (("a", 0), ("b", 1), ("c", 1))
     ]
     assert len(parse_recorded("\n".join(lines[:2]), "r.jsonl")) == 2
-    with pytest.raises(ConfigError, match=r"r\.jsonl:3: the same model, task, contract, trial and turn as r\.jsonl:2"):
+    with pytest.raises(ConfigError, match=r"r\.jsonl:3: the same model, task, contract, request style, trial and turn as r\.jsonl:2"):
         parse_recorded("\n".join(lines), "r.jsonl")

@@ -13,8 +13,9 @@ from crosspath.errors import ConfigError
 from crosspath.pipeline.plan import Plan, make_plan
 from crosspath.spec import Spec, load_spec
 from crosspath.store.ledger import Ledger
+from crosspath.styles import PLAIN
 from crosspath.transports import find_path
-from crosspath.types import Candidate, Facts, PathSpec, canonical_json, digest
+from crosspath.types import Candidate, Facts, PathSpec, RequestStyle, canonical_json, digest
 
 LONGEST_NAME = 60
 """Letters of a candidate's name, as specs allow them."""
@@ -76,7 +77,16 @@ def _short(names: Sequence[str]) -> list[str]:
 
 def _plan(source: Facts, candidates: Sequence[Candidate], known: Mapping[str, PathSpec]) -> Plan:
     contracts = {contract.name: contract for contract in source.contract_specs}
-    return make_plan(candidates, source.lock.reference, source.tasks, contracts, known, source.lock.trials)
+    return make_plan(
+        candidates, source.lock.reference, source.tasks, contracts, known, source.lock.trials, _styles(source, candidates)
+    )
+
+
+def _styles(source: Facts, candidates: Sequence[Candidate]) -> dict[str, RequestStyle]:
+    """The styles of the source as they were. A name without a text comes from a time when every request was plain."""
+    kept = {text.name: RequestStyle(name=text.name, version=text.version, text=text.content) for text in source.styles}
+    used = {candidate.generation.request_style for candidate in candidates}
+    return {name: kept.get(name) or PLAIN.model_copy(update={"name": name}) for name in used}
 
 
 def _resolved(source: Facts, plan: Plan) -> Resolved:

@@ -22,7 +22,7 @@ def prompts(spec: Path) -> list[dict[str, Any]]:
     seen: dict[tuple[object, ...], dict[str, Any]] = {}
     for request in plan.requests:
         asked = _prompt(request)
-        seen.setdefault((asked["model"], asked["task"], asked["contract"], asked["trial"]), asked)
+        seen.setdefault(tuple(asked[field] for field in ("model", "task", "contract", "request_style", "trial")), asked)
     return list(seen.values())
 
 
@@ -31,6 +31,7 @@ def _prompt(request: Request) -> dict[str, Any]:
         "model": _recorded_name(request.model),
         "task": request.trial.task,
         "contract": request.contract,
+        "request_style": request.request_style,
         "trial": request.trial.index,
         "messages": list(request.messages),
         "tools": list(request.tools),
@@ -51,7 +52,8 @@ def prompts_text(found: list[dict[str, Any]]) -> str:
 
 
 def _prompt_lines(prompt: dict[str, Any]) -> Iterator[str]:
-    yield f"== {prompt['model']} · {prompt['task']} · told {prompt['contract']} · trial {prompt['trial']}"
+    style = "" if prompt["request_style"] == "plain" else f" · asked {prompt['request_style']}"
+    yield f"== {prompt['model']} · {prompt['task']} · told {prompt['contract']}{style} · trial {prompt['trial']}"
     for message in prompt["messages"]:
         yield f"{message['role']}:"
         yield from (f"  | {line}" for line in message["content"].removesuffix("\n").split("\n"))

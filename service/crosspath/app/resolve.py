@@ -15,9 +15,11 @@ from crosspath.pipeline.budget import Limits
 from crosspath.pipeline.plan import Plan, make_plan
 from crosspath.spec import Spec, load_spec
 from crosspath.strict_yaml import load_yaml
+from crosspath.styles import parse_style
 from crosspath.tasks import require_unique, select
+from crosspath.tasks.places import known_names
 from crosspath.transports import parse_path, preset, preset_names
-from crosspath.types import Candidate, Contract, PathSpec, RecordedReply, Reply, Task, Text, digest
+from crosspath.types import Candidate, Contract, PathSpec, RecordedReply, Reply, RequestStyle, Task, Text, digest
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def planned(spec: Spec, base: Path) -> Plan:
     """The plan alone: recordings and validators need not be there yet.
 
     Raises:
-        ConfigError: a task file, a contract or a path is missing or wrong.
+        ConfigError: a task file, a contract, a request style or a path is missing or wrong.
     """
     return make_plan(
         spec.candidates_resolved(),
@@ -87,6 +89,7 @@ def planned(spec: Spec, base: Path) -> Plan:
         contracts_named(spec.contracts, base),
         path_specs(spec.transports, base),
         spec.trials,
+        styles_named(spec.styles, base),
     )
 
 
@@ -111,6 +114,26 @@ def contracts_named(files: Sequence[str], base: Path) -> dict[str, Contract]:
         if contract.name in found:
             raise ConfigError(f"a contract named {contract.name!r} exists already", source=str(file), field="name")
         found[contract.name] = contract
+    return found
+
+
+def styles_named(files: Sequence[str], base: Path) -> dict[str, RequestStyle]:
+    """All request styles that ship and those in ``files``, by name.
+
+    Raises:
+        ConfigError: a file can't be read, is no style, takes a name that exists, or names a pair that does not.
+    """
+    found = {name: catalogue.request_style(name) for name in catalogue.request_style_names()}
+    own: dict[str, str] = {}
+    for file in files:
+        style = parse_style(catalogue.read_text(base / file), str(file))
+        if style.name in found:
+            raise ConfigError(f"a request style named {style.name!r} exists already", source=str(file), field="name")
+        found[style.name], own[style.name] = style, str(file)
+    for name, file in own.items():
+        pair = found[name].pair
+        if pair is not None and pair not in found:
+            raise ConfigError(f"{pair!r} is no request style; {known_names(found, pair)}", source=file, field="pair")
     return found
 
 
@@ -155,12 +178,13 @@ def read_paths(file: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Own:
-    """What a user's file adds to the paths and contracts that ship."""
+    """What a user's file adds to the paths, contracts and request styles that ship."""
 
     paths: Mapping[str, Any] = field(default_factory=dict)
     base: Path = field(default_factory=Path.cwd)
     """Directory that relative names in it start from."""
     contracts: tuple[str, ...] = ()
+    styles: tuple[str, ...] = ()
     spec: Spec = field(default_factory=Spec)
     """Says in which sandbox to try them."""
     source: str | None = None
@@ -183,6 +207,15 @@ class Own:
         known = contracts_named(self.contracts, self.base)
         return known[name] if name in known else catalogue.contract(name)
 
+    def style(self, name: str) -> RequestStyle:
+        """A request style that ships, one of the spec's, or a Markdown file.
+
+        Raises:
+            ConfigError: there is none.
+        """
+        known = styles_named(self.styles, self.base)
+        return known[name] if name in known else catalogue.request_style(name)
+
 
 def read_own(paths: Path | None, spec: Path | None) -> Own:
     """Own paths from a file of paths or from a whole spec.
@@ -197,7 +230,7 @@ def read_own(paths: Path | None, spec: Path | None) -> Own:
     if spec is None:
         return Own()
     read, base = read_spec(spec)
-    return Own(read.transports, base, read.contracts, read, str(spec))
+    return Own(read.transports, base, read.contracts, read.styles, read, str(spec))
 
 
 def _suite(name: str, base: Path) -> Text:

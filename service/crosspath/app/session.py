@@ -83,6 +83,7 @@ def open_evaluation(ledger: Ledger, resolved: Resolved, derivation: Derivation |
         contracts=_contract_texts(resolved.plan),
         transports=_path_texts(resolved.plan),
         suites=tuple(resolved.suites.values()),
+        styles=_style_texts(resolved.plan),
         contract_specs=tuple(resolved.plan.contracts.values()),
         path_specs=tuple(resolved.plan.path_specs.values()),
         trials=tuple(derivation.trials) if derivation else (),
@@ -250,6 +251,7 @@ def _lock(resolved: Resolved) -> Lock:
         contracts={name: plan.contracts[name].digest for name in sorted({cell.contract for cell in plan.cells})},
         transports={plan.paths[cell.path].name: cell.path for cell in plan.cells},
         suites={suite.name: suite.digest for suite in resolved.suites.values()},
+        styles={style.name: style.digest for style in plan.styles.values()},
         packages=versions(),
         commit=commit,
         dirty=bool(dirty),
@@ -263,6 +265,12 @@ def _contract_texts(plan: Plan) -> tuple[Text, ...]:
             name=name, version=plan.contracts[name].version, content=plan.contracts[name].text, digest=plan.contracts[name].digest
         )
         for name in used
+    )
+
+
+def _style_texts(plan: Plan) -> tuple[Text, ...]:
+    return tuple(
+        Text(name=style.name, version=style.version, content=style.text, digest=style.digest) for style in plan.styles.values()
     )
 
 

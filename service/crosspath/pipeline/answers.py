@@ -4,7 +4,7 @@ They are handed to the model adapter as a table from request key to reply, so th
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
 from crosspath.errors import ConfigError
@@ -82,7 +82,7 @@ def _encoded(plan: Plan, contract: Contract, task: Task, command: str) -> str | 
 
 
 class _Recording:
-    """One recorded file, by task, contract and trial."""
+    """One recorded file, by task, contract, request style and trial."""
 
     def __init__(self, model: str, lines: Sequence[RecordedReply]) -> None:
         file, wanted = recorded_file(model)
@@ -94,10 +94,11 @@ class _Recording:
         if wanted is not None and wanted not in names:
             raise ConfigError(f"holds no reply of model {wanted!r}; it has: {', '.join(names)}", source=file)
         self.lines = tuple(line for line in lines if wanted is None or line.model == wanted)
-        self._replies = {(line.task, line.contract, line.trial): line.reply for line in self.lines}
+        self._replies = {(line.task, line.contract, line.request_style, line.trial): line.reply for line in self.lines}
 
     def reply_for(self, request: Request) -> Reply | None:
-        return self._replies.get((request.trial.task, request.contract, request.trial.index))
+        trial = request.trial
+        return self._replies.get((trial.task, request.contract, request.request_style, trial.index))
 
 
 def unanswered(requests: Iterable[Request], table: Mapping[str, Reply]) -> Iterator[Request]:
@@ -121,7 +122,10 @@ def unused_lines(plan: Plan, recordings: Mapping[str, Sequence[RecordedReply]]) 
 
 
 def _unused(plan: Plan, model: str, lines: Sequence[RecordedReply]) -> str | None:
-    told = sorted({request.contract for request in plan.requests if request.model == model})
+    told: dict[str, set[str]] = {}
+    for request in plan.requests:
+        if request.model == model:
+            told.setdefault(request.contract, set()).add(request.request_style)
     reasons = Counter(reason for line in lines if (reason := _why_unused(plan, told, line)) is not None)
     if not reasons:
         return None
@@ -132,16 +136,20 @@ def _unused(plan: Plan, model: str, lines: Sequence[RecordedReply]) -> str | Non
     return f"{number} of {len(lines)} lines of {file} {'is' if number == 1 else 'are'} not used: {'; '.join(shown)}{rest}"
 
 
-def _why_unused(plan: Plan, told: Sequence[str], line: RecordedReply) -> str | None:
+def _why_unused(plan: Plan, told: Mapping[str, Collection[str]], line: RecordedReply) -> str | None:
+    """``told``: contract -> request styles in which it is told."""
     if line.task not in plan.tasks:
         return f"task {line.task!r} is not in this evaluation{_near(line.task, plan.tasks)}"
     if line.contract not in told:
         return f"contract {line.contract!r} is told by no candidate of it{_near(line.contract, told)}"
+    if line.request_style not in told[line.contract]:
+        near = _near(line.request_style, told[line.contract])
+        return f"request style {line.request_style!r} is used by no candidate that is told {line.contract!r}{near}"
     if line.trial >= plan.trials:
         return f"trial {line.trial} is not asked for (trials: {plan.trials}, counted from 0)"
     return None
 
 
 def _near(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, list(known), n=1)
+    near = get_close_matches(name, sorted(known), n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""

@@ -104,7 +104,8 @@ class CandidateEntry(Section):
     harness: Cleanup | None = None
     """What the harness does to a reply's text before the path sees it. Default: none."""
     request_style: str | None = Field(default=None, min_length=1)
-    """How the instruction is put to the model. Default: plain."""
+    """In whose words the instruction is put: plain, terse, chatty, second-language, ticket, bossy, exam, production, or one of
+    `styles`. Default: plain."""
     validator: str | None = Field(default=None, min_length=1)
     """The suites that judge final states. Default: exact."""
     tools: tuple[str, ...] | None = None

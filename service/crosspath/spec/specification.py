@@ -46,6 +46,8 @@ class Spec(Section):
     """Your own paths: name -> a list of layers, or `external:` with your harness as a program."""
     contracts: tuple[str, ...] = ()
     """Your own contracts: Markdown files, relative to the spec."""
+    styles: tuple[str, ...] = ()
+    """Your own request styles: Markdown files, relative to the spec."""
     tasks: TasksSection = TasksSection()
     trials: int = Field(default=1, ge=1, le=10_000)
     """Independent model attempts per task."""

@@ -9,8 +9,8 @@ from crosspath.types import Reply, ToolCall, Usage
 from crosspath.types.recorded import RecordedReply
 
 RECORDED_FIELDS = (
-    "model", "task", "contract", "trial", "turn", "messages", "tools", "reply", "tool_calls", "fidelity", "finish_reason",
-    "usage", "cost_usd", "latency_s", "served_model", "fingerprint",
+    "model", "task", "contract", "request_style", "trial", "turn", "messages", "tools", "reply", "tool_calls", "fidelity",
+    "finish_reason", "usage", "cost_usd", "latency_s", "served_model", "fingerprint",
 )  # fmt: skip
 """``tools`` is taken and not kept, so that a line of ``crosspath prompts --json`` with a ``reply`` is a recorded reply."""
 FIDELITIES = ("raw", "reserialised")
@@ -22,15 +22,18 @@ def parse_recorded(text: str, source: str) -> tuple[RecordedReply, ...]:
     """Recorded replies as JSON lines; ``source`` names the file in complaints.
 
     Raises:
-        ConfigError: a line is no reply, or repeats model, task, contract, trial and turn of an earlier one.
+        ConfigError: a line is no reply, or repeats model, task, contract, request style, trial and turn of an earlier one.
     """
     replies: list[RecordedReply] = []
     seen: dict[tuple[object, ...], str] = {}
     for place, value in json_lines(text, source):
         recorded = _recorded(as_object(value, place, RECORDED_FIELDS), place)
-        identity = (recorded.model, recorded.task, recorded.contract, recorded.trial, recorded.turn)
+        identity = (
+            recorded.model, recorded.task, recorded.contract, recorded.request_style, recorded.trial, recorded.turn,
+        )  # fmt: skip
         if identity in seen:
-            raise place.refuse(f"the same model, task, contract, trial and turn as {seen[identity]}; number the trials from 0")
+            same = "the same model, task, contract, request style, trial and turn"
+            raise place.refuse(f"{same} as {seen[identity]}; number the trials from 0")
         seen[identity] = place.source
         replies.append(recorded)
     if not replies:
@@ -43,6 +46,7 @@ def _recorded(fields: dict[str, object], place: Place) -> RecordedReply:
         model=_need(fields, place, "model"),
         task=_need(fields, place, "task"),
         contract=_optional_text(fields, place, "contract") or "raw",
+        request_style=_optional_text(fields, place, "request_style") or "plain",
         trial=_whole(fields, place, "trial") or 0,
         turn=_whole(fields, place, "turn"),
         messages=_messages(fields.get("messages"), place.at("messages")),

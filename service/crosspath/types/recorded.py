@@ -16,6 +16,8 @@ class RecordedReply(Record):
     task: str
     contract: str = "raw"
     """Name of the contract that the model was told."""
+    request_style: str = "plain"
+    """Name of the style that the request was put in."""
     trial: int = Field(default=0, ge=0)
     """Which independent attempt, from 0."""
     turn: int | None = Field(default=None, ge=0)

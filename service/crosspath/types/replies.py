@@ -20,11 +20,13 @@ class TrialKey(Record):
 
 
 class Request(Record):
-    """Our own canonical request. ``key`` is computed before it is sent, from everything but ``trial`` and ``contract``."""
+    """Our own canonical request. ``key`` is computed before it is sent, from all that could change the reply; ``contract`` and
+    ``request_style`` are names of texts that the messages hold."""
 
     key: str
     trial: TrialKey
     contract: str
+    request_style: str = "plain"
     endpoint: str | None
     model: str
     messages: tuple[dict[str, Any], ...]
