@@ -26,7 +26,7 @@ def test_right_state_has_no_difference() -> None:
 
 def test_every_mutation_is_one_difference() -> None:
     """Whatever the validator rejects is shown: exactly the rows it names, each with what is too much or lacks."""
-    for name, mutant in mutations(rich_task(), replay(rich_task())):
+    for name, mutant in ((each.name, each.replay) for each in mutations(rich_task(), replay(rich_task()))):
         verdict = scored(rich_task(), mutant)
         rows = [row for row in state_rows(rich_task(), mutant, verdict) if not row["equal"]]
         assert len(rows) == len({check.subject for check in verdict.checks}), name

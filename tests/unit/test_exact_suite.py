@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -9,9 +10,11 @@ from hypothesis import strategies as st
 
 from crosspath.catalogue import suite_text
 from crosspath.scoring import build_tables
-from crosspath.scoring.mutations import mutations
+from crosspath.scoring.edits import content_edits, name_edits
+from crosspath.scoring.mutations import Fact, mutations
+from crosspath.scoring.mutations import Mutation as Mutated
 from crosspath.testing.validator import FakeValidator
-from crosspath.types import CheckResult, FinalState, Replay, StateEntry, Task
+from crosspath.types import CheckResult, FileEntry, FinalState, Replay, StateEntry, Task
 from scoring_builders import file, replay, result, rich_task, right_state, task, wanted
 
 EXACT = suite_text("exact")
@@ -89,25 +92,47 @@ def test_mutation_is_rejected(mutate: Mutation) -> None:
     assert len(checks) == 1
 
 
-@pytest.mark.parametrize(("name", "mutant"), list(mutations(rich_task(), replay(rich_task()))), ids=lambda part: str(part)[:60])
-def test_product_mutation_is_rejected(name: str, mutant: Replay) -> None:
+@pytest.mark.parametrize("mutation", list(mutations(rich_task(), replay(rich_task()))), ids=lambda each: each.name[:60])
+def test_product_mutation_is_rejected(mutation: Mutated) -> None:
     """What `crosspath tasks check` tries is rejected, too."""
-    assert failed(rich_task(), mutant), name
+    assert failed(rich_task(), mutation.replay)
 
 
 def test_product_mutations_cover_every_kind_of_thing() -> None:
     """Files, modes, links, directories, surplus, observers and exit status each have mutations, under unique names."""
-    names = [name for name, _ in mutations(rich_task(), replay(rich_task()))]
-    assert len(names) == len(set(names))
-    for part in ("byte", "executable bit", "target", "missing directory", "extra file", "observation", "exit status", "renamed"):
-        assert any(part in name for name in names), part
+    found = list(mutations(rich_task(), replay(rich_task())))
+    assert len({each.name for each in found}) == len(found)
+    assert {each.fact for each in found} == set(get_args(Fact))
+    kinds = {each.kind for each in found}
+    assert kinds >= {"missing", "renamed", "first byte", "executable bit", "dangling symlink", "missing directory", "extra file"}
+    assert kinds >= {"other observation", "observation cut off", "other exit status", "listing cut off", "command never run"}
 
 
 def test_product_mutations_leave_out_what_does_not_count() -> None:
     """A content that the comparison overlooks, an ignored path and an exit that plays no part give no mutation."""
-    of = task(wanted(b"a", b"x\n", compare="text"), wanted(b"b"), ignore=("b", "surplus*", ".surplus"))
-    names = [name for name, _ in mutations(of, replay(of))]
-    assert not [name for name in names if "newline" in name or "'b'" in name or "extra" in name or "exit" in name]
+    of = task(wanted(b"a", b"x\n", compare="text"), wanted(b"b"), ignore=("b*", "*surplus*", "sur plus", "a~"))
+    found = list(mutations(of, replay(of)))
+    assert not [each for each in found if "newline" in each.kind or "extra" in each.kind or "backup" in each.kind]
+    assert not [each for each in found if each.subject.startswith("'b") or each.fact == "exit"]
+
+
+def test_product_mutations_know_what_was_there_before() -> None:
+    """A file left as it was, one of another file's content, and one that should be gone are among the wrong states."""
+    before = (wanted(b"a", b"old\n"), wanted(b"b", b"gone\n"), FileEntry(path=b"l", kind="symlink", target=b"x"))
+    link = FileEntry(path=b"l", kind="symlink", target=b"a")
+    of = task(wanted(b"a", b"new\n"), wanted(b"c", b"third\n"), link, fixture=before)
+    names = {each.name for each in mutations(of, replay(of))}
+    assert names >= {"left as it was: 'a'", "left as it was: 'l'", "content of another file: 'a'", "left over: 'b'"}
+    assert all(failed(of, each.replay) for each in mutations(of, replay(of)))
+
+
+@given(content=st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
+def test_every_edit_is_a_change(content: bytes) -> None:
+    """No edit of a content gives it back, no two are equal, and a name stays one that a file can have."""
+    edits = [changed for _, changed in content_edits(content)]
+    assert content not in edits
+    assert len(set(edits)) == len(edits)
+    assert not [name for _, name in name_edits(content) if not name or set(name) & set(b"/\0")]
 
 
 def test_other_exit_is_rejected() -> None:

@@ -80,7 +80,9 @@ def _observers(task: Task, replay: Replay, failed: dict[str, list[CheckResult]])
         row: dict[str, Any] = {"path": name, "equal": not checks, "expected": want}
         row["actual"] = "(absent)" if output is None else escape(output)
         if checks and output is not None:
-            row["diff"] = content_diff(observer.expected or b"", output)
+            # An observer that was cut off or killed may have printed the right thing so far.
+            told = [line for check in checks for line in (f"- {check.expected}", f"+ {check.actual}")]
+            row["diff"] = content_diff(observer.expected or b"", output) or told
         elif checks:
             row["diff"] = [f"- {want}", "+ (absent)"]
         yield row

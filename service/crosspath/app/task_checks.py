@@ -159,7 +159,7 @@ def _why_not(replay: Replay) -> str:
 
 def _mutants(suite: Text, rights: Iterable[tuple[Task, Replay]]) -> Iterator[Finding]:
     """One finding per mutation of a right final state: it holds if the validator rejects it."""
-    mutants = [(task, name, mutant) for task, replay in rights for name, mutant in mutations(task, replay)]
+    mutants = [(task, each.name, each.replay) for task, replay in rights for each in mutations(task, replay)]
     tasks = {task.id: task for task, _, _ in mutants}
     verdicts = _judged_in_order(suite, tasks, [mutant for _, _, mutant in mutants])
     for (task, name, _), passed in zip(mutants, verdicts, strict=True):
