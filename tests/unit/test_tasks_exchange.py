@@ -205,3 +205,50 @@ def test_no_json_value_is_answered_with_anything_but_a_config_error(value: objec
     ):
         with contextlib.suppress(ConfigError):
             parse_tasks(json.dumps(candidate), "own.jsonl")
+
+
+LOCKED = {
+    "in/a.txt": "é\n",
+    "in/run": {"text": "#!/bin/sh\n", "mode": "0755"},
+    "link": {"symlink": "in/a.txt"},
+    "locked": {"directory": True, "mode": "0555"},
+    "locked/b.txt": {"text": "b", "mode": "0444"},
+    "empty": {"directory": True},
+}
+
+
+def impossible(**fields: object) -> Task:
+    """A task that can't be done, with ``expected`` left out."""
+    return one(infeasible="there is no such file", fixture=LOCKED, **{"expected": None, **fields})
+
+
+def test_what_can_t_be_done_leaves_the_fixture_as_it_was() -> None:
+    """Without `expected`: every entry of the fixture with the mode that it was given, and no other empty directory."""
+    task = impossible()
+    assert {entry.path: (entry.kind, entry.mode) for entry in task.expected} == {
+        b"in/a.txt": ("file", 0o644),
+        b"in/run": ("file", 0o755),
+        b"link": ("symlink", None),
+        b"locked": ("directory", 0o555),
+        b"locked/b.txt": ("file", 0o444),
+        b"empty": ("directory", 0o755),
+    }
+    assert [entry.content for entry in task.expected] == [entry.content for entry in task.fixture]
+    assert task.directories == (b"empty",)
+    assert one(infeasible="x", expected=None).expected == ()
+
+
+def test_an_expected_state_of_what_can_t_be_done_is_held_against_the_fixture() -> None:
+    """The same files may be written out; others are a mistake. After a setup line only the writer knows what there was."""
+    same = {"in/a.txt": "é\n", "in/run": "#!/bin/sh\n", "link": {"symlink": "in/a.txt"}, "locked/b.txt": "b"}
+    assert impossible(expected=same).expected == impossible().expected
+    assert "leaves the fixture as it was: leave 'expected' out" in complaint(infeasible="x", fixture=LOCKED, expected={"c": ""})
+    assert "expected: missing" in complaint(infeasible="x", setup="git init -q", expected=None)
+    after = one(infeasible="x", setup="touch made", expected={"made": ""})
+    assert ([entry.path for entry in after.expected], after.directories) == ([b"made"], None)
+
+
+def test_what_can_t_be_done_has_no_right_command() -> None:
+    """Neither an oracle nor an exit status can be right."""
+    assert "oracle: a task that can't be done ('infeasible') has no right command" in complaint(infeasible="x", oracle="true")
+    assert "expected_exit: " in complaint(infeasible="x", expected_exit=1)

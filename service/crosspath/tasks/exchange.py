@@ -1,7 +1,7 @@
 """The exchange format of tasks: one JSON object a line. The YAML families expand to the same objects."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -42,16 +42,25 @@ def parse_tasks(text: str, source: str) -> tuple[Task, ...]:
     Raises:
         ConfigError: a line is no task, or has the id of an earlier one (up to case and Unicode form).
     """
+    return tasks_of(json_lines(text, source), Place(source), "no task in this file; one JSON object a line is expected")
+
+
+def tasks_of(records: Iterable[tuple[Place, object]], whole: Place, nothing: str) -> tuple[Task, ...]:
+    """The tasks of a list, each with its place; ``nothing`` says what is wrong with an empty one.
+
+    Raises:
+        ConfigError: one is no task, has the id of an earlier one (up to case and Unicode form), or there is none.
+    """
     tasks: list[Task] = []
     seen: dict[str, str] = {}
-    for place, value in json_lines(text, source):
+    for place, value in records:
         task = task_from_object(value, place)
         earlier = seen.setdefault(same_name(task.id), place.source)
         if earlier != place.source:
             raise place.at("id").refuse(f"{task.id!r} is taken by the task at {earlier} (case and Unicode form do not count)")
         tasks.append(task)
     if not tasks:
-        raise Place(source).refuse("no task in this file; one JSON object a line is expected")
+        raise whole.refuse(nothing)
     return tuple(tasks)
 
 
@@ -69,14 +78,11 @@ def task_from_object(value: object, place: Place) -> Task:
         tier=reading.get("tier", lambda value, there: as_integer(value, there, 0, 3), None),
         hazards=reading.get("hazards", as_texts, ()),
         **reading.prompt(),
-        fixture=reading.get("fixture", lambda value, there: read_entries(value, there, "fixture"), ()),
-        directories=reading.get("directories", lambda value, there: read_directories(as_texts(value, there), there), None),
+        **reading.states(),
         programs=reading.get("programs", read_programs, ()),
         setup=reading.get("setup", _non_empty, None),
-        expected=reading.expected(),
         ignore=reading.get("ignore", as_texts, ()),
         observers=reading.observers(),
-        expected_exit=reading.get("expected_exit", lambda value, there: as_integer(value, there, 0, 255), None),
         env=reading.get("env", _environment, ()),
         settle_s=reading.get("settle_s", lambda value, there: as_number(value, there, 0, 60, "seconds"), 0.0),
         timeout_s=reading.get("timeout_s", lambda value, there: as_number(value, there, 0.01, 600, "seconds"), 10.0),
@@ -113,20 +119,36 @@ class _Reading:
             raise self.place.at("instruction").refuse("give either 'instruction' or 'messages'")
         return {"instruction": instruction, "messages": messages}
 
-    def expected(self) -> tuple[FileEntry, ...]:
-        entries = self.need(
-            "expected",
-            "every file that must exist afterwards, {} for none",
-            lambda value, there: read_entries(value, there, "expected"),
-        )
-        return self.get("compare", lambda value, there: with_compare(entries, value, there), entries)
+    def states(self) -> dict[str, Any]:
+        """The state before and after. Of a task that can't be done the latter is the former, so that it may be left out."""
+        fixture = self.get("fixture", lambda value, there: read_entries(value, there, "fixture"), ())
+        directories = self.get("directories", lambda value, there: read_directories(as_texts(value, there), there), None)
+        if self.fields.get("infeasible") is not None and self.fields.get("setup") is None:
+            expected = self._untouched(fixture)
+            directories = empty_directories(fixture) if directories is None else directories
+        else:
+            right = "every file that must exist afterwards, {} for none"
+            expected = self.need("expected", right, lambda value, there: read_entries(value, there, "expected"))
+        expected = self.get("compare", lambda value, there: with_compare(expected, value, there), expected)
+        return {"fixture": fixture, "directories": directories, "expected": expected}
+
+    def _untouched(self, fixture: tuple[FileEntry, ...]) -> tuple[FileEntry, ...]:
+        given = self.get("expected", lambda value, there: read_entries(value, there, "expected"), None)
+        if given is not None and _contents(given) != _contents(fixture):
+            raise self.place.at("expected").refuse(
+                "a task that can't be done ('infeasible') leaves the fixture as it was: leave 'expected' out"
+            )
+        return untouched(fixture)
 
     def feasibility(self) -> dict[str, Any]:
-        """A right command, or the reason why there is none: never both."""
+        """A right command, or the reason why there is none: never both. Who declines runs nothing, so no exit status is set."""
         infeasible, oracle = self.get("infeasible", _non_empty, None), self.get("oracle", _non_empty, None)
+        status = self.get("expected_exit", lambda value, there: as_integer(value, there, 0, 255), None)
         if infeasible is not None and oracle is not None:
             raise self.place.at("oracle").refuse("a task that can't be done ('infeasible') has no right command")
-        return {"infeasible": infeasible, "oracle": oracle}
+        if infeasible is not None and status is not None:
+            raise self.place.at("expected_exit").refuse("a task that can't be done ('infeasible') has no right exit status")
+        return {"infeasible": infeasible, "oracle": oracle, "expected_exit": status}
 
     def observers(self) -> tuple[Observer, ...]:
         lines = self.get("observe", _named_texts, dict[str, str]())
@@ -139,6 +161,28 @@ class _Reading:
             Observer(name=name, command=line, expected=read_bytes(right[name], there.at(name)) if name in right else None)
             for name, line in lines.items()
         )
+
+
+def untouched(fixture: tuple[FileEntry, ...]) -> tuple[FileEntry, ...]:
+    """The fixture as an expected state: every entry with the very mode that it was given."""
+    modes = {"file": 0o644, "directory": 0o755}
+    return tuple(
+        entry if entry.kind == "symlink" or entry.mode is not None else entry.model_copy(update={"mode": modes[entry.kind]})
+        for entry in fixture
+    )
+
+
+def empty_directories(fixture: tuple[FileEntry, ...]) -> tuple[bytes, ...]:
+    """Directories of a fixture with nothing below them: an expected state that lists them allows no other empty one."""
+    return tuple(
+        entry.path
+        for entry in fixture
+        if entry.kind == "directory" and not any(other.path.startswith(entry.path + b"/") for other in fixture)
+    )
+
+
+def _contents(entries: tuple[FileEntry, ...]) -> dict[bytes, tuple[str, bytes, bytes]]:
+    return {entry.path: (entry.kind, entry.content, entry.target) for entry in entries if entry.kind != "directory"}
 
 
 def read_messages(value: object, place: Place) -> tuple[Message, ...]:

@@ -100,7 +100,7 @@ def _task_fields() -> dict[str, Any]:
         "env": {"type": "object", "additionalProperties": {"type": "string"}, "description": "{work}: the work directory."},
         "settle_s": {"type": "number", "minimum": 0, "maximum": 60, "description": "The state is read so many seconds later."},
         "timeout_s": {"type": "number", "minimum": 0.01, "maximum": 600},
-        "infeasible": _text("Why the task can't be done; such a task has no 'oracle', and 'expected' is the state as it was."),
+        "infeasible": _text("Why the task can't be done; it has no 'oracle', and 'expected' may be left out: it is the fixture."),
         "secrets": {
             "type": "object",
             "additionalProperties": {"$ref": "#/$defs/secret"},
