@@ -11,6 +11,7 @@ from jinja2 import StrictUndefined
 from jinja2.exceptions import TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from crosspath.tasks.archives import tar_archive
 from crosspath.tasks.places import Place
 from crosspath.tasks.programs import argv_record
 
@@ -59,6 +60,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
     ours: dict[str, Callable[..., str]] = {
         "quote": _quote, "base64": _base64, "git_blob": _git_blob, "argv_record": _argv_record,
         "python": _python, "json": _json, "sql": _sql, "csv": _csv, "nfc": _nfc, "nfd": _nfd,
+        "tar": _tar,
     }  # fmt: skip
     # Jinja leaves the types of its tables open.
     environment.filters.update(ours)  # pyright: ignore[reportUnknownMemberType]
@@ -111,6 +113,11 @@ def _git_blob(text: str) -> str:
     """The SHA-1 by which git names a file with this content: of ``blob LENGTH``, NUL and the content."""
     data = text.encode()
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def _tar(members: Mapping[str, str]) -> str:
+    """Base64 of a tar archive of files: name -> text."""
+    return base64.b64encode(tar_archive(members)).decode()
 
 
 def _argv_record(argv: Sequence[str]) -> str:
