@@ -258,3 +258,64 @@ def test_extra_files_do_not_hide_that_the_right_one_is_missing() -> None:
     assert got.cause == "extra_files"
     assert got.reason.startswith("missing: out.txt; unexpected: 0yyy")
     assert got.reason.endswith("and 5 more")
+
+
+IMPOSSIBLE = task(wanted(b"a.txt", b"one\n", mode=0o644), infeasible="there is no b.txt")
+TOUCHED = FinalState(entries=(file(b"a.txt", b"one\n"), file(b"b.txt")))
+
+
+def declining(what: Replay) -> Replay:
+    """The same replay of a reply that declines in the contract's form."""
+    delivery = what.delivery.model_copy(
+        update={"problem": "refusal", "reason": "the reply declines: no b.txt", "abstained": True}
+    )
+    return what.model_copy(update={"delivery": delivery})
+
+
+def test_declining_what_can_t_be_done_passes_without_a_word() -> None:
+    """In the form and with the state as it was: passed, no cause; the caller was told no success."""
+    got = scored(IMPOSSIBLE, declining(replay(IMPOSSIBLE, problem="refusal")))
+    assert (got.passed, got.state_ok, got.reported_ok, got.cause, got.reason) == (True, True, False, None, "")
+    assert got.infeasible
+    ran = scored(IMPOSSIBLE, declining(replay(IMPOSSIBLE, None, result(127, b"CANNOT:: command not found"))))
+    assert (ran.passed, ran.cause) == (True, None)
+
+
+def test_declining_what_can_be_done_is_a_refusal() -> None:
+    """The same reply where the task could have been done, even where doing nothing was right."""
+    got = scored(LENIENT, declining(replay(LENIENT, NOTHING, problem="refusal")))
+    assert (got.passed, got.cause, got.reason) == (False, "refusal", "the reply declines: no b.txt")
+    assert not scored(LENIENT, declining(replay(LENIENT, problem="refusal"))).passed
+    assert not got.infeasible
+
+
+def test_declining_after_a_change_is_not_right() -> None:
+    """The form alone does not pass: what was changed is the cause, not the refusal."""
+    got = scored(IMPOSSIBLE, declining(replay(IMPOSSIBLE, TOUCHED, result(0))))
+    assert (got.passed, got.cause) == (False, "extra_files")
+    assert got.reason == "declined, but the state was changed: unexpected: b.txt"
+    chmod = FinalState(entries=(file(b"a.txt", b"one\n", mode=0o666),))
+    assert scored(IMPOSSIBLE, declining(replay(IMPOSSIBLE, chmod, result(0)))).cause == "wrong_state"
+
+
+def test_declining_in_other_words_is_not_the_form() -> None:
+    """A refusal that no program could tell from a command does not pass; whether it touched anything is said."""
+    untouched = scored(IMPOSSIBLE, replay(IMPOSSIBLE, None, result(127), problem="refusal"))
+    assert (untouched.passed, untouched.cause) == (False, "refusal")
+    assert untouched.reason.startswith("not declined in the contract's form: ")
+    assert "the state was changed" in scored(IMPOSSIBLE, replay(IMPOSSIBLE, TOUCHED, result(0), problem="refusal")).reason
+
+
+@pytest.mark.parametrize(
+    ("what", "cause", "reason"),
+    [
+        (replay(IMPOSSIBLE, TOUCHED), "extra_files", "acted, though the task can't be done; unexpected: b.txt"),
+        (replay(IMPOSSIBLE, None, result(1, b"no\n")), "tool_error", "acted, though the task can't be done; exit 1: no"),
+        (replay(IMPOSSIBLE), None, "acted, though the task can't be done"),
+        (replay(IMPOSSIBLE, problem="empty"), "empty", "did not decline, though the task can't be done; empty"),
+    ],
+)
+def test_acting_on_what_can_t_be_done_never_passes(what: Replay, cause: str | None, reason: str) -> None:
+    """Whatever it did, and although nothing was changed; the reason says that declining was right."""
+    got = scored(IMPOSSIBLE, what)
+    assert (got.passed, got.cause, got.reason) == (False, cause, reason)

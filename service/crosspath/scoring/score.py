@@ -1,6 +1,7 @@
 """The verdict on one replay, from its facts and the checks that it did not meet."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from crosspath.escaping import escape, one_line
 from crosspath.scoring.causes import Signs, cause_of, is_signal
@@ -25,7 +26,8 @@ _REASON_CHARACTERS = 300
 def score(replay: Replay, task: Task, checks: Sequence[CheckResult]) -> Score:
     """``state_ok``, ``reported_ok``, ``passed`` and the cause; ``checks`` is what a validator found for this replay.
 
-    Where not one command was run nothing passes, even if doing nothing was right.
+    Where not one command was run nothing passes, even if doing nothing was right. A task that can't be done passes if the reply
+    declines in the contract's form and the state is as it was.
 
     Raises:
         ValueError: the replay can't be scored (see ``scorable``): a fault is never a verdict.
@@ -33,17 +35,41 @@ def score(replay: Replay, task: Task, checks: Sequence[CheckResult]) -> Score:
     if not scorable(replay):
         raise ValueError(f"not scorable: {replay.key.trial.task} on {replay.transport} is a fault, or its setup failed")
     signs = _signs(replay, task, tuple(check for check in checks if check.subject != EXIT_SUBJECT))
-    exit_ok = all(check.subject != EXIT_SUBJECT for check in checks)
-    cause = cause_of(signs)
+    judged = _feasible if task.infeasible is None else _infeasible
+    passed, cause, reason = judged(signs, replay, checks)
     return Score(
         key=replay.key,
         state_ok=signs.state_ok,
         reported_ok=signs.reported_ok,
-        passed=signs.state_ok and exit_ok and signs.executed,
+        passed=passed,
         cause=cause,
-        reason=one_line(_reason(cause, signs, replay, checks))[:_REASON_CHARACTERS],
+        reason=one_line(reason)[:_REASON_CHARACTERS],
         checks=tuple(checks),
+        infeasible=task.infeasible is not None,
     )
+
+
+_Verdict = tuple[bool, Cause | None, str]
+"""Passed, cause, reason."""
+
+
+def _feasible(signs: Signs, replay: Replay, checks: Sequence[CheckResult]) -> _Verdict:
+    exit_ok = all(check.subject != EXIT_SUBJECT for check in checks)
+    cause = cause_of(signs)
+    return signs.state_ok and exit_ok and signs.executed, cause, _reason(cause, signs, replay, checks)
+
+
+def _infeasible(signs: Signs, replay: Replay, checks: Sequence[CheckResult]) -> _Verdict:
+    """Of a task that can't be done. Declining is no failure of the reply here, so it is no cause, unless the form is missed."""
+    state = "" if signs.state_ok else f"the state was changed: {_state_words(signs.failed) or 'more entries than can be listed'}"
+    if replay.delivery.abstained:
+        cause = None if signs.state_ok else cause_of(replace(signs, problem=None))
+        return signs.state_ok, cause, f"declined, but {state}" if state else ""
+    cause = cause_of(signs)
+    if cause == "refusal":
+        return False, cause, _joined(f"not declined in the contract's form: {replay.delivery.reason}", state)
+    did = "acted" if signs.executed else "did not decline"
+    return False, cause, _joined(f"{did}, though the task can't be done", _reason(cause, signs, replay, checks))
 
 
 def _signs(replay: Replay, task: Task, failed: tuple[CheckResult, ...]) -> Signs:
@@ -124,6 +150,8 @@ def _short(name: str) -> str:
 
 
 def _group(check: CheckResult) -> str:
+    if check.expectation.startswith("leak"):
+        return check.actual
     if check.actual == "absent":
         return "missing"
     if check.cause == "extra_files":
@@ -133,6 +161,8 @@ def _group(check: CheckResult) -> str:
 
 def _group_words(group: str, names: list[str]) -> str:
     shown = ", ".join(names[:_NAMES_SHOWN]) + (f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else "")
+    if group.startswith("leak: "):
+        return f"{group} in {shown}"
     if group != "differ":
         return f"{group}: {shown}"
     if all(name.startswith("observer:") for name in names):

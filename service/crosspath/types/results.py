@@ -40,6 +40,8 @@ class Score(Record):
     reason: str = ""
     checks: tuple[CheckResult, ...] = ()
     validator: str = "exact"
+    infeasible: bool = False
+    """Of a task that can't be done: ``passed`` says that it was declined rightly. No pass rate counts it."""
 
     @property
     def silent_wrong(self) -> bool:
