@@ -10,7 +10,14 @@ from typing import Literal
 
 from crosspath.errors import ConfigError
 from crosspath.styles import parse_style
-from crosspath.tasks import RecordedReply, expand_family, expand_heldout, parse_recorded, parse_tasks, require_unique
+from crosspath.tasks import (
+    RecordedReply,
+    expand_heldout,
+    parse_recorded,
+    parse_tasks,
+    parse_yaml_tasks,
+    require_unique,
+)
 from crosspath.tasks.places import known_names
 from crosspath.types import Contract, RequestStyle, Task, Text, digest
 
@@ -59,13 +66,13 @@ def heldout_tasks(seed: str, draws: int = 1, files: Sequence[Path] = ()) -> tupl
 
 
 def read_tasks(path: Path) -> tuple[Task, ...]:
-    """The tasks of a user's file: a family (``.yaml``, ``.yml``) or JSON lines (anything else).
+    """The tasks of a user's file: a family or a plain list (``.yaml``, ``.yml``), or JSON lines (anything else).
 
     Raises:
         ConfigError: not readable, or not acceptable.
     """
     text = read_text(path)
-    return expand_family(text, str(path)) if path.suffix.lower() in _YAML else parse_tasks(text, str(path))
+    return parse_yaml_tasks(text, str(path)) if path.suffix.lower() in _YAML else parse_tasks(text, str(path))
 
 
 def read_recorded(path: Path) -> tuple[RecordedReply, ...]:

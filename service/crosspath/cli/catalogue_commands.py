@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from crosspath.cli.exits import EXIT_FAIL
+from crosspath.cli.new_task_command import new_task
 from crosspath.cli.output import JsonFlag, PathsOption, SpecOption, print_json, print_table, say
 
 FilesArgument = Annotated[
@@ -16,7 +17,7 @@ FilesArgument = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the command groups to the tree."""
     tasks = typer.Typer(help="The task catalogue, and your own tasks.", no_args_is_help=True)
-    for command in (list_tasks, show_task, check_tasks):
+    for command in (list_tasks, show_task, check_tasks, new_task):
         tasks.command(command.__name__.partition("_")[0])(command)
     transports = typer.Typer(help="Paths that replies can travel.", no_args_is_help=True)
     for command in (list_transports, show_transport, try_transport):

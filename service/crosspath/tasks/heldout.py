@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from crosspath.errors import ConfigError
+from crosspath.strict_yaml import load_yaml
 from crosspath.tasks.drawing import Draw, draw
 from crosspath.tasks.families import TEMPLATE_FIELDS, Family, Variant, read_family, require_unique_names, task_of
 from crosspath.tasks.places import Place, as_integer, as_object, as_texts
@@ -30,21 +31,22 @@ def expand_heldout(text: str, source: str, seed: str, draws: int = 1) -> tuple[T
         ConfigError: with file, line and field; never with the seed in it.
     """
     require_seed(seed)
-    family = read_family(text, source)
-    if family.heldout is None:
+    if not has_heldout(text, source):
         return ()
+    family = read_family(text, source)
+    assert family.heldout is not None
     tasks = tuple(_heldout_tasks(family, family.heldout, seed, draws))
     require_unique_names(tasks, family.place.at("heldout"))
     return tasks
 
 
 def has_heldout(text: str, source: str) -> bool:
-    """Whether a family says how its payloads are drawn afresh.
+    """Whether this is a family that says how its payloads are drawn afresh; a plain list of tasks is none.
 
     Raises:
-        ConfigError: it is no family.
+        ConfigError: it is neither a family nor a list.
     """
-    return read_family(text, source).heldout is not None
+    return not isinstance(load_yaml(text, source), list) and read_family(text, source).heldout is not None
 
 
 def require_seed(seed: str) -> None:
