@@ -381,7 +381,9 @@ def test_prompts_become_a_recording(here: Path, command: Any, capsys: pytest.Cap
     )
     assert run(["prompts", "spec.yaml", "--json"]) == 0
     prompts = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [prompt.keys() for prompt in prompts] == [{"model", "task", "contract", "trial", "messages", "tools"}] * 2
+    assert [prompt.keys() for prompt in prompts] == [
+        {"model", "task", "contract", "request_style", "trial", "messages", "tools"}
+    ] * 2
     assert {(prompt["model"], prompt["contract"]) for prompt in prompts} == {
         ("org/one", "tool-call"),
         ("org/one", "tool-call-nested-shell"),

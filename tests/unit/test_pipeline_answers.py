@@ -3,7 +3,7 @@
 import pytest
 
 from builders import task
-from crosspath.catalogue import contract
+from crosspath.catalogue import contract, request_style, request_style_names
 from crosspath.pipeline.answers import MAX_REASONS, answers, unused_lines
 from crosspath.pipeline.plan import Plan, make_plan
 from crosspath.transports import preset, preset_names
@@ -12,17 +12,22 @@ from crosspath.types import Candidate, Generation, ModelSpec, RecordedReply, Ref
 MODEL = "recorded/replies.jsonl"
 
 
-def plan(*models: str) -> Plan:
-    """Two tasks, one trial, told raw and nested-shell."""
+def plan(*models: str, styles: tuple[str, ...] = ("plain",)) -> Plan:
+    """Two tasks, one trial, told raw and nested-shell, in each of the styles."""
     candidates = tuple(
         Candidate(
-            name=model, generation=Generation(model=ModelSpec(name=model), contract="nested-shell"), transport="nested-shell"
+            name=f"{model} {style}",
+            generation=Generation(model=ModelSpec(name=model), contract="nested-shell", request_style=style),
+            transport="nested-shell",
         )
         for model in models
+        for style in styles
     )
     contracts = {name: contract(name) for name in ("raw", "nested-shell", "tool-call")}
     specs = {name: preset(name) for name in preset_names()}
-    return make_plan(candidates, Reference(), (task("exact-file/price"), task("exact-file/plain")), contracts, specs, 1)
+    tasks = (task("exact-file/price"), task("exact-file/plain"))
+    known = {name: request_style(name) for name in request_style_names()}
+    return make_plan(candidates, Reference(), tasks, contracts, specs, 1, known)
 
 
 def line(task: str = "exact-file/price", contract: str = "raw", trial: int = 0, model: str = "m") -> RecordedReply:
@@ -49,6 +54,32 @@ def test_lines_that_match_nothing_are_said(lines: list[RecordedReply], sentence:
     found = unused_lines(plan(MODEL), {MODEL: lines})
     assert len(found) == (sentence is not None)
     assert sentence is None or sentence in found[0]
+
+
+def in_style(style: str, text: str) -> RecordedReply:
+    """A line whose reply was asked for in a style."""
+    return line().model_copy(update={"request_style": style, "reply": Reply(text=text)})
+
+
+def test_each_request_style_has_replies_of_its_own() -> None:
+    """A recorded reply answers requests in its own style only; a line that names none was asked for plainly."""
+    planned = plan(MODEL, styles=("plain", "terse", "chatty"))
+    table = answers(planned, {MODEL: [line(), in_style("terse", "false")]})
+    found = {
+        request.request_style: reply.text
+        for request in planned.requests
+        if (reply := table.get(request.key)) and request.contract == "raw"
+    }
+    assert found == {"plain": "true", "terse": "false"}
+    assert len(table) == 2
+
+
+def test_lines_of_a_style_that_nobody_uses_are_said() -> None:
+    """A misspelt style is named with the near one, and so is a plain recording where only another style is asked for."""
+    [misspelt] = unused_lines(plan(MODEL, styles=("plain", "terse")), {MODEL: [line(), in_style("ters", "false")]})
+    assert "request style 'ters' is used by no candidate that is told 'raw' (did you mean 'terse'?)" in misspelt
+    [plainly] = unused_lines(plan(MODEL, styles=("terse",)), {MODEL: [line()]})
+    assert plainly.endswith("request style 'plain' is used by no candidate that is told 'raw'")
 
 
 def test_many_reasons_are_counted() -> None:

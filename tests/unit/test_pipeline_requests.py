@@ -1,12 +1,14 @@
 """The key of a reply: everything that could change it."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosspath.catalogue import contract
+from crosspath.catalogue import contract, request_style, request_style_names
+from crosspath.errors import ConfigError
 from crosspath.pipeline.requests import build_request
 from crosspath.styles import PLAIN
-from crosspath.types import Generation, ModelSpec, OperatingPoint, Prices, Task
+from crosspath.types import Contract, Generation, Message, ModelSpec, OperatingPoint, Prices, RequestStyle, Task
 
 RAW = contract("raw")
 TASK = Task(id="a", family="f", instruction="do it")
@@ -73,3 +75,61 @@ def test_a_changed_copy_has_a_digest_of_its_own() -> None:
     copied = asked.model_copy(update={"contract": "nested-shell"})
     assert copied.digest == Generation.from_json(copied.to_json()).digest != before
     assert asked.digest == before
+
+
+CHATTY = request_style("chatty")
+
+
+def _contents(style: RequestStyle, task: Task = TASK) -> list[tuple[str, str]]:
+    """Role and content of each message."""
+    generation = _generation().model_copy(update={"request_style": style.name})
+    return [(message["role"], message["content"]) for message in build_request(generation, RAW, style, task, 0).messages]
+
+
+def test_the_plain_request_is_the_one_from_before_there_were_styles() -> None:
+    """The key of a plain request never changes, so that replies which were bought earlier are still found."""
+    told = Contract(name="c", reference="c", text="Reply with shell text.")
+    generation = Generation(model=ModelSpec(name="openai/m"), contract="c")
+    key = build_request(generation, told, request_style("plain"), TASK, 0).key
+    assert key == "f94f37b9c8ada48c82fc8c0bc9e35a065b550b35402ecbfea1b255257e835f78"
+
+
+@given(st.text(min_size=1))
+def test_the_instruction_is_sent_within_the_words_of_its_style(instruction: str) -> None:
+    """The system prompt is the contract's in every style, and the instruction stands in what the user says, byte for byte."""
+    task = TASK.model_copy(update={"instruction": instruction})
+    for name in request_style_names():
+        system, user = _contents(request_style(name), task)
+        assert system == ("system", RAW.text)
+        assert user[0] == "user"
+        assert instruction.encode() in user[1].encode()
+        assert (user[1] == instruction) is (name == "plain")
+
+
+def test_another_style_is_another_request() -> None:
+    """No two styles share a reply, and neither do two versions of a style's text under one name."""
+    styles = [request_style(name) for name in request_style_names()]
+    styles.append(CHATTY.model_copy(update={"text": CHATTY.text + "\nCheers"}))
+    keys = {
+        build_request(_generation().model_copy(update={"request_style": style.name}), RAW, style, TASK, 0).key for style in styles
+    }
+    assert len(keys) == len(styles)
+
+
+def test_the_last_message_of_the_user_is_wrapped() -> None:
+    """In a conversation of a task's own what was said before, and what the assistant said last, stay as they are."""
+    roles = ("system", "user", "assistant", "user", "assistant")
+    task = Task(id="a", family="f", messages=tuple(Message(role=role, content=f"{role}?") for role in roles))
+    contents = _contents(CHATTY, task)
+    assert contents[1:4] == [("system", "system?"), ("user", "user?"), ("assistant", "assistant?")]
+    assert contents[4] == ("user", CHATTY.text.replace("{instruction}", "user?"))
+    assert contents[5] == ("assistant", "assistant?")
+    assert _contents(PLAIN, task)[4] == ("user", "user?")
+
+
+def test_a_conversation_without_the_user_has_no_style() -> None:
+    """Where nobody asks there is nothing to put in other words: refused with the task's name, unless the style is plain."""
+    task = Task(id="odd", family="f", messages=(Message(role="assistant", content="I begin."),))
+    with pytest.raises(ConfigError, match="task 'odd' has no message of the user that 'chatty' could wrap"):
+        _contents(CHATTY, task)
+    assert _contents(PLAIN, task)[1:] == [("assistant", "I begin.")]

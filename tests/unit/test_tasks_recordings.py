@@ -24,17 +24,18 @@ def complaint(**fields: object) -> str:
 def test_defaults() -> None:
     """The shortest line is the first trial under the raw contract, exactly as received, usage unknown."""
     recorded = one(reply="ls")
-    assert (recorded.contract, recorded.trial, recorded.turn) == ("raw", 0, None)
+    assert (recorded.contract, recorded.request_style, recorded.trial, recorded.turn) == ("raw", "plain", 0, None)
     assert (recorded.reply.text, recorded.reply.fidelity, recorded.reply.usage) == ("ls", "raw", None)
 
 
 def test_all_that_may_be_known() -> None:
     """Messages, turn, fidelity, reason of the end, usage, latency and served model are kept."""
     recorded = one(
-        reply="ls", contract="json-object", trial=2, turn=1, messages=[{"role": "tool", "content": "x", "tool_call_id": "1"}],
+        reply="ls", contract="json-object", request_style="terse", trial=2, turn=1, messages=[{"role": "tool", "content": "x", "tool_call_id": "1"}],
         fidelity="reserialised", finish_reason="stop", usage={"prompt_tokens": 3}, latency_s=0.5, served_model="m-2",
     )  # fmt: skip
     assert (recorded.contract, recorded.trial, recorded.turn, recorded.messages[0]["role"]) == ("json-object", 2, 1, "tool")
+    assert recorded.request_style == "terse"
     assert recorded.reply.usage is not None
     assert (recorded.reply.usage.prompt_tokens, recorded.reply.usage.completion_tokens) == (3, None)
     assert (recorded.reply.finish_reason, recorded.reply.latency_s, recorded.reply.served_model) == ("stop", 0.5, "m-2")
@@ -100,5 +101,7 @@ def test_the_same_trial_twice_is_refused() -> None:
         json.dumps({"model": "m", "task": "t", "reply": text, "trial": trial}) for text, trial in (("a", 0), ("b", 1), ("c", 1))
     ]
     assert len(parse_recorded("\n".join(lines[:2]), "r.jsonl")) == 2
-    with pytest.raises(ConfigError, match=r"r\.jsonl:3: the same model, task, contract, request style, trial and turn as r\.jsonl:2"):
+    with pytest.raises(
+        ConfigError, match=r"r\.jsonl:3: the same model, task, contract, request style, trial and turn as r\.jsonl:2"
+    ):
         parse_recorded("\n".join(lines), "r.jsonl")
