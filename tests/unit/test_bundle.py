@@ -1,5 +1,6 @@
 """The bundle: lossless, complete or absent, and refused when something in it changed."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -8,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from builders import evaluation
+from builders import estimate, evaluation
 from crosspath.errors import StoreError
 from crosspath.store.bundle import index_digest, read_bundle, read_judgement, write_bundle
-from crosspath.types import Facts, Judgement, Reply, Text, ToolCall
+from crosspath.types import Facts, Judgement, Reply, StyleSpread, Text, ToolCall
 
 TEXTS = st.text(st.characters(codec=None), max_size=20)
 """Any text, lone surrogates and NUL included."""
@@ -53,6 +54,38 @@ def test_any_text_survives(text: str, arguments: str, name: str, content: str, t
     )
     write_bundle(changed, judgement, tmp_path / "bundle")
     assert read_bundle(tmp_path / "bundle") == changed
+
+
+def test_styles_and_what_follows_from_them(tmp_path: Path) -> None:
+    """Texts of request styles are files of the bundle, and how far they move a rate comes back equal."""
+    facts, judgement = evaluation()
+    style = Text(name="polite", version="3", content="Please:\n\n{instruction}", digest="0")
+    spread = StyleSpread(
+        candidates={"plain": "oracle", "polite": "adaptive"},
+        told="R",
+        done="R",
+        rates={"plain": estimate(0.5, rate=True), "polite": estimate(None, 0, rate=True)},
+        differences={"polite": estimate(None, 0)},
+        spread=None,
+    )
+    facts, judgement = facts.model_copy(update={"styles": (style,)}), judgement.model_copy(update={"style_spreads": (spread,)})
+    write_bundle(facts, judgement, tmp_path / "bundle")
+    assert (tmp_path / "bundle" / "styles" / "polite.md").read_text() == style.content
+    assert read_bundle(tmp_path / "bundle") == facts
+    assert read_judgement(tmp_path / "bundle") == judgement
+    assert pq.read_table(tmp_path / "bundle" / "trials.parquet").to_pylist()[0]["request_style"] == "plain"
+
+
+def test_a_bundle_from_before_there_were_styles(bundle: Path) -> None:
+    """Its plan names no styles, and it is read all the same."""
+    plan = json.loads((bundle / "plan.json").read_text())
+    del plan["styles"]
+    (bundle / "plan.json").write_text(json.dumps(plan))
+    data = (bundle / "plan.json").read_bytes()
+    index = json.loads((bundle / "index.json").read_text())
+    index["files"]["plan.json"] = {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    (bundle / "index.json").write_text(json.dumps(index | {"format": 1}))
+    assert read_bundle(bundle) == evaluation()[0]
 
 
 def test_readable_without_crosspath(written: tuple[Facts, Judgement, Path]) -> None:
@@ -142,7 +175,7 @@ def test_damaged_index(bundle: Path, text: str) -> None:
 def test_newer_format(bundle: Path) -> None:
     """A bundle of a later Crosspath is refused with what to do."""
     index = json.loads((bundle / "index.json").read_text())
-    (bundle / "index.json").write_text(json.dumps(index | {"format": 2, "crosspath": "9.0"}))
+    (bundle / "index.json").write_text(json.dumps(index | {"format": 3, "crosspath": "9.0"}))
     with pytest.raises(StoreError, match=r"was written by Crosspath 9\.0; this is .*: update it"):
         read_bundle(bundle)
 

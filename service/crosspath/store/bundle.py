@@ -22,9 +22,7 @@ from crosspath.analysis.report import report_markdown
 from crosspath.errors import StoreError, boundary
 from crosspath.store.bundle_tables import FACT_TABLES, Table, judgement_tables
 from crosspath.types import (
-    Comparison,
     Contract,
-    Decomposition,
     EvaluationHead,
     Facts,
     Judgement,
@@ -33,14 +31,13 @@ from crosspath.types import (
     PlannedCell,
     Record,
     Score,
-    Spend,
     Text,
 )
 
-FORMAT = 1
-"""Version of the layout; a reader refuses a newer one."""
+FORMAT = 2
+"""Version of the layout; a reader refuses a newer one. 2: request styles, declining and held-out tasks."""
 INDEX = "index.json"
-TEXT_KINDS = {"contracts": ".md", "transports": ".yaml", "suites": ".yaml"}
+TEXT_KINDS = {"contracts": ".md", "transports": ".yaml", "suites": ".yaml", "styles": ".md"}
 """Field of ``Facts`` that holds texts -> ending of their files."""
 
 _PLAN_FIELDS = {"cells", "not_applicable", "sessions", "bought_again", "contract_specs", "path_specs"}
@@ -87,7 +84,7 @@ def read_bundle(directory: Path) -> Facts:
             bought_again=plan["bought_again"],
             contract_specs=tuple(Contract.model_validate(contract) for contract in plan["contract_specs"]),
             path_specs=tuple(PathSpec.model_validate(path) for path in plan["path_specs"]),
-            **{kind: tuple(_read_text(directory, entry) for entry in plan[kind]) for kind in TEXT_KINDS},
+            **{kind: tuple(_read_text(directory, entry) for entry in plan.get(kind, ())) for kind in TEXT_KINDS},
             **cast("dict[str, Any]", tables),
         )
 
@@ -102,13 +99,7 @@ def read_judgement(directory: Path) -> Judgement:
     with boundary(StoreError, f"reading the bundle {directory}"):
         rest = _json(directory / "judgement.json")
         scores = Table("scores", Score, {})
-        return Judgement(
-            scores=cast("tuple[Score, ...]", _read_table(directory, scores, rows)),
-            decompositions=tuple(Decomposition.model_validate(one) for one in rest["decompositions"]),
-            comparisons=tuple(Comparison.model_validate(one) for one in rest["comparisons"]),
-            spend=Spend.model_validate(rest["spend"]),
-            warnings=tuple(rest["warnings"]),
-        )
+        return Judgement.model_validate(rest | {"scores": _read_table(directory, scores, rows)})
 
 
 def index_digest(directory: Path) -> str:

@@ -121,6 +121,7 @@ FACT_TABLES: tuple[Table, ...] = (
             **_trial_columns(lambda one: one.key),
             "model": (STRING, lambda one: readable(one.request.model)),
             "contract": (STRING, lambda one: readable(one.request.contract)),
+            "request_style": (STRING, lambda one: readable(one.request.request_style)),
             "request_key": (STRING, lambda one: one.request.key),
             "reply": (STRING, _reply(lambda reply: readable(reply.text))),
             "tool_calls": (INT, _reply(lambda reply: len(reply.tool_calls))),
