@@ -15,6 +15,11 @@ def unobserved(decomposition: Decomposition) -> bool:
     return bool(decomposition.cells) and not any(cell.scored for cell in decomposition.cells)
 
 
+def infeasible_only(decomposition: Decomposition) -> bool:
+    """Whether cells were planned and not one task is in them: none of the tasks can be done."""
+    return bool(decomposition.cells) and not any(cell.planned for cell in decomposition.cells)
+
+
 def coverage(decomposition: Decomposition) -> str:
     """Which cells have a verdict for fewer than half of their trials, and why; empty where there is none such."""
     groups: dict[tuple[int, int, str], list[str]] = {}

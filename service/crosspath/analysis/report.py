@@ -63,7 +63,7 @@ def report_markdown(head: EvaluationHead, lock: Lock, judgement: Judgement, plan
         "## In plain words\n",
         *(markdown(paragraph(decomposition)) + "\n" for decomposition in judgement.decompositions),
         *(_candidate(decomposition, judgement, planned) for decomposition in judgement.decompositions),
-        abstention_section(judgement.abstentions),
+        abstention_section(judgement.abstentions, planned, judgement.scores),
         partition_section(judgement.partition_gaps),
         style_section(judgement.style_spreads),
         _comparisons(judgement),

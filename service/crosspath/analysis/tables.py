@@ -5,14 +5,15 @@ from dataclasses import dataclass
 
 from crosspath.analysis.stages import stage_of
 from crosspath.analysis.wording import control_word, effect_label
-from crosspath.types import Cell, Decomposition, Estimate, Judgement, PlannedCell, ReplayKey, Score
+from crosspath.types import Abstention, Cell, Decomposition, Estimate, Judgement, PlannedCell, ReplayKey, Score
 
 Row = dict[str, object]
 
 
 @dataclass(frozen=True)
 class Tables:
-    """``cells``: one row per cell; ``effects``: one per effect and estimand; ``failures``: one per replay that did not pass.
+    """``cells``: one row per cell; ``effects``: one per effect and estimand; ``failures``: one per replay that did not pass;
+    ``abstentions``: one per cell where there are tasks that can't be done, which are in none of the others.
 
     Units: ``value``, ``low``, ``high``, ``worst`` and ``best`` are shares (0 to 1) in ``cells`` and differences of shares (-1 to
     1) in ``effects``; times 100 they are the per cent and the points of texts and reports. ``effect`` is the key of an effect,
@@ -22,6 +23,7 @@ class Tables:
     cells: list[Row]
     effects: list[Row]
     failures: list[Row]
+    abstentions: list[Row]
 
 
 def decomposition_tables(judgement: Judgement, planned: Sequence[PlannedCell] = ()) -> Tables:
@@ -30,6 +32,7 @@ def decomposition_tables(judgement: Judgement, planned: Sequence[PlannedCell] = 
         cells=[_cell(item, cell) for item in judgement.decompositions for cell in item.cells],
         effects=[row for item in judgement.decompositions for row in _effects(item)],
         failures=list(_failures(judgement.scores, planned)),
+        abstentions=list(map(_abstention, judgement.abstentions)),
     )
 
 
@@ -50,6 +53,19 @@ def _effects(decomposition: Decomposition) -> Iterable[Row]:
         yield from (who | _estimate(estimate) for estimate in (effect.population, effect.these))
 
 
+def _abstention(found: Abstention) -> Row:
+    counted = (
+        "contract", "transport", "form", "planned", "scored", "declined", "declined_otherwise", "acted", "feasible",
+        "declined_feasible",
+    )  # fmt: skip
+    row: Row = {"candidate": found.candidate, "cell": found.cell}
+    row |= {field: getattr(found, field) for field in counted}
+    for name, estimate in (("precision", found.precision), ("recall", found.recall)):
+        row[name] = estimate.value
+        row |= {f"{name}_{field}": getattr(estimate, field) for field in ("low", "high", "worst", "best", "method")}
+    return row
+
+
 def _estimate(estimate: Estimate) -> Row:
     fields = ("value", "low", "high", "n", "missing", "unstable", "worst", "best", "p_value", "estimand", "method")
     return {field: getattr(estimate, field) for field in fields}
@@ -60,7 +76,7 @@ def _failures(scores: Iterable[Score], planned: Sequence[PlannedCell]) -> Iterab
     for cell in planned:
         places.setdefault((cell.generation.digest, cell.path, cell.encoded), []).append(cell)
     for score in scores:
-        if not score.passed:
+        if not score.passed and not score.infeasible:
             yield from _failure(score, places)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from crosspath.analysis.coverage import coverage, losses, unobserved
+from crosspath.analysis.coverage import coverage, infeasible_only, losses, unobserved
 from crosspath.escaping import markdown
 from crosspath.types import Cell, Control, Decomposition, Effect, Estimate, Spend
 
@@ -68,6 +68,7 @@ def paragraph(decomposition: Decomposition) -> str:
     seen = coverage(decomposition)
     sentences = [
         *([f"{seen}."] if seen else []),
+        *(["none of the tasks can be done, so there is nothing to take apart."] if infeasible_only(decomposition) else []),
         *([] if unobserved(decomposition) else _cells(decomposition)),
         *_not_applicable(decomposition),
     ]

@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from crosspath.analysis import decomposition_tables, report_markdown, summary_text
+from crosspath.analysis.partitions import partition_rows
 from crosspath.pipeline.judge import FactIndex
 from crosspath.pipeline.plan import matched_cell
 from crosspath.types import Comparison, Decomposition, Facts, Judgement
@@ -19,8 +20,12 @@ _EMPTY = {
         "worst", "best", "p_value", "estimand", "method",
     ),
     "failures": ("candidate", "cell", "control", "task", "trial", "repeat", "stage", "cause", "silent_wrong", "reason"),
+    "partitions": (
+        "candidate", "cell", "alarm", "public_value", "public_low", "public_high", "heldout_value", "heldout_low", "heldout_high",
+        "value", "low", "high", "n", "missing", "unstable", "worst", "best", "estimand", "method", "p_value",
+    ),
 }  # fmt: skip
-"""Columns of frames without a row: nothing failed, or there is no path to compare with."""
+"""Columns of frames without a row: nothing failed, there is no path to compare with, or no held-out task."""
 
 
 SHOWN_CANDIDATES = 6
@@ -88,14 +93,24 @@ class Evaluation:
 
     @cached_property
     def failures(self) -> "pd.DataFrame":
-        """One row per cell and replay that did not pass: task, trial, stage, cause, whether it was silent, and the reason."""
+        """One row per cell and replay that did not pass: task, trial, stage, cause, whether it was silent, and the reason.
+
+        Tasks that can't be done are not in it: see ``abstentions``.
+        """
         return self._frame("failures")
 
-    def _frame(self, table: str) -> "pd.DataFrame":
-        import pandas as pd
+    @cached_property
+    def abstentions(self) -> "pd.DataFrame":
+        """One row per candidate and cell where tasks can't be done: counts, precision and recall (0 to 1) with intervals."""
+        return self._frame("abstentions")
 
-        rows = getattr(decomposition_tables(self.judgement, self.facts.cells), table)
-        return pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(_EMPTY.get(table, ())))
+    @cached_property
+    def partitions(self) -> "pd.DataFrame":
+        """One row per candidate and cell: public and held-out pass rates, ``value`` (public - held-out, -1 to 1), the alarm."""
+        return _framed("partitions", partition_rows(self.judgement.partition_gaps))
+
+    def _frame(self, table: str) -> "pd.DataFrame":
+        return _framed(table, getattr(decomposition_tables(self.judgement, self.facts.cells), table))
 
     def compare(self, a: str, b: str) -> Comparison:
         """Candidate ``b`` minus candidate ``a``, each as deployed, paired by task."""
@@ -108,3 +123,9 @@ class Evaluation:
     def summary(self) -> str:
         """The decomposition of every candidate in plain words."""
         return summary_text(self.judgement)
+
+
+def _framed(table: str, rows: list[dict[str, object]]) -> "pd.DataFrame":
+    import pandas as pd
+
+    return pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(_EMPTY.get(table, ())))

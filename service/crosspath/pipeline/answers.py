@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 from crosspath.errors import ConfigError
 from crosspath.pipeline.plan import Plan
-from crosspath.transports import assemble, express
+from crosspath.transports import assemble, express, express_abstention
 from crosspath.types import Contract, RecordedReply, Reply, Request, Task
 
 MAX_REASONS = 5
@@ -59,12 +59,19 @@ def _baseline(plan: Plan, request: Request) -> Reply | None:
     task, contract = plan.tasks[request.trial.task], plan.contracts[request.contract]
     if name not in BASELINES:
         raise ConfigError(f"{request.model!r} is not a baseline; known: {', '.join(f'baseline/{b}' for b in BASELINES)}")
+    if task.infeasible is not None and name != "naive":
+        return _abstention(contract, task.infeasible)
     command = task.naive if name == "naive" else task.oracle
     if command is None:
         return None
     if name == "adaptive":
         command = _encoded(plan, contract, task, command)
     return None if command is None else express(contract, command)
+
+
+def _abstention(contract: Contract, reason: str) -> Reply | None:
+    """What is right for a task that can't be done; None where the contract states no form of declining: then no reply is."""
+    return None if contract.abstain is None else express_abstention(contract, reason)
 
 
 def _encoded(plan: Plan, contract: Contract, task: Task, command: str) -> str | None:
