@@ -209,6 +209,7 @@ def document_of(evaluation: "Evaluation") -> dict[str, Any]:
         "warnings": list(judgement.warnings),
         "decompositions": [d.model_dump(mode="json") | {"blind": d.blind} for d in judgement.decompositions],
         "comparisons": [c.model_dump(mode="json") for c in judgement.comparisons],
+        "partition_gaps": [gap.model_dump(mode="json") for gap in judgement.partition_gaps],
         "spend": judgement.spend.model_dump(mode="json"),
         "failures": decomposition_tables(judgement, facts.cells).failures,
         "mlflow": {"run": evaluation.run_id, "url": evaluation.url, "error": evaluation.tracking_error},

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Literal
 
 from crosspath.analysis import CellInput, compare, decompose, judge_control, needs_repeats, spend
+from crosspath.analysis.partitions import partition_gap
 from crosspath.pipeline.disclosure import same_path
 from crosspath.pipeline.plan import matched_cell
 from crosspath.pipeline.warnings import warnings_of
@@ -84,15 +85,16 @@ def judge(facts: Facts, validator: Validator) -> Judgement:
     scores = score_replays(facts, validator)
     index = FactIndex(facts, scores)
     decompositions = tuple(index.decomposition(candidate) for candidate in facts.lock.candidates)
+    partition_gaps = index.partition_gaps()
     return Judgement(
         scores=scores,
         decompositions=decompositions,
         comparisons=index.comparisons(),
         abstentions=index.abstentions(),
-        partition_gaps=index.partition_gaps(),
+        partition_gaps=partition_gaps,
         style_spreads=index.style_spreads(decompositions),
         spend=spend(facts.attempts, facts.trials, bought_again=facts.bought_again, sessions=len(facts.sessions)),
-        warnings=warnings_of(facts, decompositions),
+        warnings=warnings_of(facts, decompositions, partition_gaps),
     )
 
 
@@ -253,8 +255,23 @@ class FactIndex:
         return ()
 
     def partition_gaps(self) -> tuple[PartitionGap, ...]:
-        """Public against held-out tasks; empty without both."""
-        return ()
+        """Public against held-out tasks, for RR and the cell that is the candidate as deployed; empty without both partitions."""
+        feasible = [task for task in self.facts.tasks if task.infeasible is None]
+        if len({task.partition for task in feasible}) < 2:
+            return ()
+        public = {task.id for task in feasible if task.partition == "public"}
+        twins = {task.id: task.twin for task in feasible if task.partition == "heldout" and task.twin in public}
+        return tuple(
+            partition_gap(candidate.name, cell.told, cell.done, self._rows_compared(cell), twins)
+            for candidate in self.facts.lock.candidates
+            for cell in self._shown(candidate.name)
+        )
+
+    def _shown(self, candidate: str) -> tuple[PlannedCell, ...]:
+        """The reference cell and the candidate as deployed."""
+        cells = self.cells_of(candidate)
+        names = [name for name in ("RR", "RN", "NR", "NN") if name in cells]
+        return tuple(cells[name] for name in names if name in ("RR", names[-1]))
 
     def style_spreads(self, decompositions: Sequence[Decomposition]) -> tuple[StyleSpread, ...]:
         """Candidates that differ in their request style alone; empty without any."""
@@ -272,12 +289,13 @@ class FactIndex:
     def comparison(self, a: str, b: str) -> Comparison:
         """``b`` - ``a``, as deployed."""
         by_name = {candidate.name: candidate for candidate in self.facts.lock.candidates}
-        rows = []
-        for name in (a, b):
-            cell = matched_cell(self.facts.cells, name)
-            _, unstable = self.control(self.cells_of(name))
-            rows.append(self.rows(cell, unstable.get(cell.generation.digest, ())))
+        rows = [self._rows_compared(matched_cell(self.facts.cells, name)) for name in (a, b)]
         return compare(a, b, rows[0], rows[1], changed_fields(by_name[a], by_name[b]))
+
+    def _rows_compared(self, cell: PlannedCell) -> tuple[CellRow, ...]:
+        """The rows of a cell, trials that are unstable on any path of its candidate marked."""
+        _, unstable = self.control(self.cells_of(cell.candidate))
+        return self.rows(cell, unstable.get(cell.generation.digest, ()))
 
 
 def _disagreeing(passes: Passes) -> set[tuple[str, int]]:

@@ -4,20 +4,24 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from crosspath.analysis.partitions import contamination_warning
 from crosspath.pipeline.disclosure import mismatch
 from crosspath.pipeline.toolchains import mixture
 from crosspath.transports import is_fenced
-from crosspath.types import Decomposition, Facts, Fault, Request
+from crosspath.types import Decomposition, Facts, Fault, PartitionGap, Request
 
 MESSAGE_CHARACTERS = 160
 """Longest message of a fault that a warning repeats."""
 
 
-def warnings_of(facts: Facts, decompositions: Sequence[Decomposition]) -> tuple[str, ...]:
+def warnings_of(
+    facts: Facts, decompositions: Sequence[Decomposition], partition_gaps: Sequence[PartitionGap] = ()
+) -> tuple[str, ...]:
     """All warnings, the gravest first."""
     return (
         *_controls(decompositions),
         *_floors(decompositions),
+        *filter(None, map(contamination_warning, partition_gaps)),
         *_disclosures(facts, decompositions),
         *_faults(facts),
         *_fences(facts),

@@ -1,5 +1,6 @@
 """Configuration and results of an evaluation as MLflow params and metrics: pure functions of the records."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 
 from crosspath.adapters.mlflow_tracker.names import UNSET, finite, flatten, value_text
@@ -31,7 +32,7 @@ def shared_params(facts: Facts) -> dict[str, str]:
     values: dict[str, object] = {
         "reference": {"contract": lock.reference.contract, "transport": lock.reference.transport},
         "trials": lock.trials,
-        "tasks": {"count": len(lock.tasks), "digest": digest(dict(lock.tasks))},
+        "tasks": {"count": len(lock.tasks), "digest": digest(dict(lock.tasks)), **_partitions(facts)},
         "kind": facts.head.kind,
         "spec.digest": facts.head.spec_digest,
         "lock.digest": lock.digest,
@@ -41,6 +42,14 @@ def shared_params(facts: Facts) -> dict[str, str]:
         "dirty": lock.dirty,
     }
     return _texts(values)
+
+
+def _partitions(facts: Facts) -> dict[str, object]:
+    """Which partitions there are, how many tasks are held out, and how many draws of a variant at most."""
+    draws = Counter(task.twin or task.id for task in facts.tasks if task.partition == "heldout")
+    kinds = sorted({task.partition for task in facts.tasks})
+    partition = "both" if len(kinds) == 2 else "".join(kinds)
+    return {"partition": partition, "heldout": draws.total(), "heldout_draws": max(draws.values(), default=0)}
 
 
 def parent_params(facts: Facts) -> dict[str, str]:
@@ -149,7 +158,17 @@ def abstention_metrics(found: Abstention) -> dict[str, float]:
 
 def partition_metrics(found: PartitionGap) -> dict[str, float]:
     """Public and held-out pass rates, their difference with its interval, and the alarm."""
-    return {}
+    difference = found.difference
+    return finite(
+        {
+            "pub_rate": found.public.value,
+            "held_rate": found.heldout.value,
+            "cont_gap_pp": _points(difference.value),
+            "cont_low_pp": _points(difference.low),
+            "cont_high_pp": _points(difference.high),
+            "cont_alarm": None if difference.value is None else int(found.alarm),
+        }
+    )
 
 
 def style_metrics(found: StyleSpread) -> dict[str, float]:

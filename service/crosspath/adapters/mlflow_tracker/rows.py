@@ -127,10 +127,14 @@ class RowSource:
             key=(task.id, trial.key.index),
             request={"task": shown(task.id), "trial": trial.key.index, "instruction": _instruction(task)},
             response=_response(trial, replay, score),
-            verdicts=_verdicts(trial, replay, score),
+            verdicts=_verdicts(trial, replay, score, feasible=task.infeasible is None),
             started_s=self._started.get(trial.request.key, self._facts.head.created_at),
             duration_s=(latency or 0.0) + sum(result.duration_s for result in _results(replay)),
-            tags={"family": shown(task.family), "tier": "none" if task.tier is None else str(task.tier)},
+            tags={
+                "family": shown(task.family),
+                "tier": "none" if task.tier is None else str(task.tier),
+                "partition": task.partition,
+            },
         )
 
 
@@ -169,7 +173,7 @@ def _response(trial: Trial, replay: Replay | None, score: Score | None) -> dict[
         return {"fault": trial.fault.message if trial.fault else "no reply"}
     problem = (replay.delivery.reason or replay.delivery.problem) if replay and replay.delivery.problem else None
     response: dict[str, Any] = {
-        "verdict": None if score is None else "passed" if score.passed else f"failed: {score.cause}",
+        "verdict": None if score is None else _verdict(score),
         "reason": bounded(score.reason) if score and score.reason else None,
         "reply": bounded(reply.text),
         "tool_calls": [f"{shown(call.name)} {bounded(call.arguments)}" for call in reply.tool_calls],
@@ -178,6 +182,12 @@ def _response(trial: Trial, replay: Replay | None, score: Score | None) -> dict[
         "results": [_result(result) for result in _results(replay)],
     }
     return {name: value for name, value in response.items() if value not in (None, [])}
+
+
+def _verdict(score: Score) -> str:
+    if score.infeasible:
+        return "declined, which was right" if score.passed else f"not declined rightly: {score.cause or 'acted, changed nothing'}"
+    return "passed" if score.passed else f"failed: {score.cause or 'exit status'}"
 
 
 def _result(result: ExecResult) -> dict[str, Any]:
@@ -193,15 +203,21 @@ def _words(argv: Iterable[bytes]) -> str:
     return canonical_json([word.decode("utf-8", "backslashreplace") for word in argv])
 
 
-def _verdicts(trial: Trial, replay: Replay | None, score: Score | None) -> tuple[Verdict, ...]:
-    """``passed`` first. A fault is neither true nor false: it is an assessment with an error."""
+def _verdicts(trial: Trial, replay: Replay | None, score: Score | None, *, feasible: bool) -> tuple[Verdict, ...]:
+    """``passed`` first; for a task that can't be done ``declined``, so that MLflow's own means of the others stay pass rates.
+
+    A fault is neither true nor false: it is an assessment with an error.
+    """
+    first = "passed" if feasible else "declined"
     if score is None:
         fault = trial.fault or (replay.fault if replay else None)
         reason = f"{fault.boundary}: {fault.type}: {fault.message}" if fault else "not replayed"
-        return (Verdict("passed", fault=shown(reason)[:1000]),)
+        return (Verdict(first, fault=shown(reason)[:1000]),)
     reason = markdown(score.reason)  # MLflow renders it
+    if not feasible:
+        return Verdict(first, score.passed, reason), Verdict("untouched", score.state_ok, "the state is as it was")
     return (
-        Verdict("passed", score.passed, reason),
+        Verdict(first, score.passed, reason),
         Verdict("state_ok", score.state_ok, "the final state is exactly the expected one" if score.state_ok else ""),
         Verdict("reported_ok", score.reported_ok, "what the path itself told the caller"),
         Verdict("cause", score.cause or "none", reason),
