@@ -78,11 +78,11 @@ def test_the_demo_says_what_the_readme_says(tmp_path: Path) -> None:
     assert [line for line in evaluation.summary().splitlines() if line not in shown.splitlines()] == []
 
 
-def test_content_only_forgives_litter_and_nothing_else(tmp_path: Path) -> None:
+def test_content_forgives_litter_and_nothing_else(tmp_path: Path) -> None:
     """The second validator that ships passes what exact passes, and more."""
     spec = {"candidates": {"naive": {"model": "baseline/naive"}}, "tasks": {"families": ["hostile-names", "exact-file"]}}
     exact = crosspath.evaluate(spec, store=tmp_path, track=False)
-    lenient = crosspath.validate(exact.id, "content-only", store=tmp_path, track=False)
+    lenient = crosspath.validate(exact.id, "content", store=tmp_path, track=False)
     strict = {score.key.to_json() for score in exact.judgement.scores if score.passed}
     loose = {score.key.to_json() for score in lenient.judgement.scores if score.passed}
     assert strict <= loose

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from crosspath.escaping import escape
-from crosspath.scoring.tables import path_subject
+from crosspath.scoring.subjects import path_subject
 from crosspath.types import CheckResult, FileEntry, Replay, Score, StateEntry, Task
 
 LINES_OF_CONTEXT = 2

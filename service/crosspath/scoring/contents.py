@@ -1,20 +1,28 @@
-"""File contents as comparable keys: two contents are equal, in the way a task asks for, if and only if their keys are.
+"""File contents as comparable keys: two contents are equal, in the way that is asked for, if and only if their keys are.
 
 Parsing happens here, before validation, so that one reply's broken JSON is a value in a column and can't break the batch.
 Short contents stay readable (escaped text), long ones are their SHA-256.
+
+A task says how each of its files is compared (``Compare``). Two further ways, which validators ask for, overlook more and never
+less: ``text`` and ``json``, see :func:`content_rule`.
 """
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
-from typing import Any, cast
+from functools import partial
+from typing import Any, Literal, cast
 
 from crosspath.escaping import escape
 from crosspath.types import Compare, StateEntry
 
 READABLE_BYTES = 200
 """Longest content that is shown as it is."""
+Way = Literal["content", "text", "json"]
+"""As the task says; or, over that, without the white space that can't be seen; or with JSON as values."""
+WAYS: tuple[Way, ...] = ("content", "text", "json")
+_BLANKS = b" \t\v\f"
 
 
 def content_key(content: bytes, compare: Compare = "bytes") -> str:
@@ -22,18 +30,43 @@ def content_key(content: bytes, compare: Compare = "bytes") -> str:
     return _KEYS[compare](content)
 
 
-def entry_key(entry: StateEntry, expected: bytes, compare: Compare) -> str:
-    """The key of an observed file, to stand beside ``content_key(expected, compare)``.
+class ContentRule:
+    """How observed files are compared with one expected content: ``right`` is its key, ``of`` gives theirs."""
 
-    A file above the sandbox's content cap is known by its digest only: it equals byte for byte or not at all.
+    def __init__(self, expected: bytes, key: Callable[[bytes], str]) -> None:
+        self._expected, self._key = expected, key
+        self.right = key(expected)
+
+    def of(self, entry: StateEntry) -> str:
+        """The key of an observed file.
+
+        One above the sandbox's content cap is known by its digest only: it equals byte for byte or not at all.
+        """
+        content = known_content(entry, (self._expected,))
+        if content is None:
+            return f"too long to compare ({entry.size} bytes, sha256 {entry.sha256 or 'unknown'})"
+        return self.right if content == self._expected else self._key(content)
+
+
+def content_rule(expected: bytes, compare: Compare = "bytes", way: Way = "content") -> ContentRule:
+    """The rule for one expected file.
+
+    ``content``: as the task says. ``text``: moreover, blanks before a line's end (tabs and form feeds, too), CR in CRLF and final
+    newlines don't count; a content with a NUL byte is no text and counts byte for byte. ``json``: moreover, where the expected
+    content is a JSON object or array, values are compared. A bare number is none here: it is as well a version.
     """
-    if entry.content is not None:
-        if compare == "bytes" and len(entry.content) > READABLE_BYTES and entry.sha256:
-            return f"sha256:{entry.sha256} ({len(entry.content)} bytes)"
-        return content_key(entry.content, compare)
-    if entry.sha256 and entry.sha256 == hashlib.sha256(expected).hexdigest():
-        return content_key(expected, compare)
-    return f"sha256:{entry.sha256} ({entry.size} bytes)" if compare == "bytes" else f"too long to parse ({entry.size} bytes)"
+    if way == "text" and compare != "json":
+        return ContentRule(expected, partial(_lenient_key, compare=compare))
+    if way == "json" and _is_json_document(expected):
+        return ContentRule(expected, _json_key)
+    return ContentRule(expected, _KEYS[compare])
+
+
+def known_content(entry: StateEntry, candidates: Iterable[bytes]) -> bytes | None:
+    """The content of an observed file, or the candidate that its digest proves it to be; None where neither is known."""
+    if entry.content is not None or not entry.sha256:
+        return entry.content
+    return next((content for content in candidates if hashlib.sha256(content).hexdigest() == entry.sha256), None)
 
 
 def _bytes_key(content: bytes) -> str:
@@ -45,6 +78,20 @@ def _bytes_key(content: bytes) -> str:
 def _text_key(content: bytes) -> str:
     """Line-end style and trailing line ends don't count."""
     return _bytes_key(content.replace(b"\r\n", b"\n").replace(b"\r", b"\n").rstrip(b"\n"))
+
+
+def _lenient_key(content: bytes, compare: Compare) -> str:
+    """White space that can't be seen doesn't count either."""
+    if b"\0" in content:
+        return _KEYS[compare](content)
+    text = content.replace(b"\r\n", b"\n")
+    lines = (text.replace(b"\r", b"\n") if compare == "text" else text).split(b"\n")
+    return _bytes_key(b"\n".join(line.rstrip(_BLANKS) for line in lines).rstrip(b"\n"))
+
+
+def _is_json_document(content: bytes) -> bool:
+    """Whether it is JSON beyond doubt: an object or array."""
+    return content.lstrip(b" \t\r\n")[:1] in (b"{", b"[") and _json_key(content).startswith("json:")
 
 
 def _json_key(content: bytes) -> str:

@@ -33,11 +33,14 @@ _PAIR_COLUMNS = ("column_A", "column_B")
 
 FINAL_STATE_COLUMNS = (
     "subject", "expected_presence", "actual_presence", "surplus", "expected_kind", "actual_kind", "expected_content",
-    "actual_content", "expected_mode", "actual_mode", "expected_target", "actual_target",
+    "actual_content", "expected_mode", "actual_mode", "expected_target", "actual_target", "expected_text", "actual_text",
+    "expected_json", "actual_json", "leak",
 )  # fmt: skip
 """What a suite may look at, one row per replay and path; all of them text."""
-EXECUTION_COLUMNS = ("expected_exit", "actual_exit", "commands_planned", "commands_run", "rows_planned")
-"""What a suite may look at, one row per replay; the exits are text, the others whole numbers."""
+EXECUTION_COLUMNS = (
+    "expected_exit", "actual_exit", "commands_planned", "commands_run", "rows_planned", "leaked_arguments", "leaked_output",
+)  # fmt: skip
+"""What a suite may look at, one row per replay; numbers of commands and rows are whole numbers, the others text."""
 NUMBERS = frozenset({"commands_planned", "commands_run", "rows_planned"})
 COLUMNS: Mapping[TableName, tuple[str, ...]] = {"final_state": FINAL_STATE_COLUMNS, "executions": EXECUTION_COLUMNS}
 
@@ -98,6 +101,11 @@ class Suite:
     name: str
     version: str
     expectations: tuple[Expectation, ...]
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """What it looks at; the tables need to hold no more."""
+        return frozenset(column for each in self.expectations for column in each.columns)
 
     def of(self, table: TableName) -> tuple[Expectation, ...]:
         """The expectations over one table, in file order."""

@@ -9,9 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, cast
 
 from crosspath.errors import ValidatorError
+from crosspath.scoring.subjects import ARGUMENTS, COMMANDS, EXIT, OUTPUT
 from crosspath.scoring.suites import NOT_NULL, ROW_WISE, Expectation, TableName
 from crosspath.types import CheckResult, ReplayKey
 
+_EXECUTION_SUBJECTS: Mapping[str, frozenset[str]] = {
+    EXIT: frozenset({"expected_exit", "actual_exit"}),
+    ARGUMENTS: frozenset({"leaked_arguments"}),
+    OUTPUT: frozenset({"leaked_output"}),
+}
 SHOWN_CHARACTERS = 200
 """Longest ``expected`` and ``actual`` of a check result."""
 
@@ -87,7 +93,7 @@ def _check(expectation: Expectation, row: Mapping[str, object]) -> CheckResult:
 def _subject(expectation: Expectation, row: Mapping[str, object]) -> str:
     if expectation.table == "final_state":
         return str(row["subject"])
-    return "exit" if set(expectation.columns) <= {"expected_exit", "actual_exit"} else "commands"
+    return next((subject for subject, columns in _EXECUTION_SUBJECTS.items() if set(expectation.columns) <= columns), COMMANDS)
 
 
 def _demand(expectation: Expectation) -> str:
