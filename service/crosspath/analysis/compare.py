@@ -17,14 +17,23 @@ def compare(
     Raises:
         ValueError: two rows of one side are the same trial, or the sides disagree about a task's family.
     """
-    first, second = arrange(rows_b), arrange(rows_a)
-    if any(second.families.get(task, family) != family for task, family in first.families.items()):
-        raise ValueError(f"{a} and {b} disagree about the family of a task")
-    used_b, used_a = first.used(), second.used()
-    tasks = sorted(used_a.keys() & used_b.keys())
-    contrast = Contrast(first, second, {task: used_b[task] for task in tasks}, {task: used_a[task] for task in tasks})
-    difference = population(contrast)
+    difference = paired(rows_b, rows_a)
     return Comparison(a=a, b=b, difference=difference, changed=tuple(changed), warning=_warning(a, b, difference))
+
+
+def paired(rows: Sequence[CellRow], others: Sequence[CellRow]) -> Estimate:
+    """The rate of ``rows`` - that of ``others``: two generations, over the tasks that count in both, for the task population.
+
+    Raises:
+        ValueError: two rows of one side are the same trial, or the sides disagree about a task's family.
+    """
+    first, second = arrange(rows), arrange(others)
+    for task, family in first.families.items():
+        if second.families.get(task, family) != family:
+            raise ValueError(f"the two sides disagree about the family of task {task}: {family}, {second.families[task]}")
+    used, used_others = first.used(), second.used()
+    tasks = sorted(used.keys() & used_others.keys())
+    return population(Contrast(first, second, {task: used[task] for task in tasks}, {task: used_others[task] for task in tasks}))
 
 
 def _warning(a: str, b: str, difference: Estimate) -> str:

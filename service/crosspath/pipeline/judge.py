@@ -11,8 +11,10 @@ from typing import Literal
 
 from crosspath.analysis import CellInput, compare, decompose, judge_control, needs_repeats, spend
 from crosspath.analysis.partitions import partition_gap
+from crosspath.analysis.style_spreads import style_spread
 from crosspath.pipeline.disclosure import same_path
 from crosspath.pipeline.plan import matched_cell
+from crosspath.pipeline.style_groups import style_groups
 from crosspath.pipeline.warnings import warnings_of
 from crosspath.ports import Validator
 from crosspath.scoring import build_tables, score
@@ -274,8 +276,30 @@ class FactIndex:
         return tuple(cells[name] for name in names if name in ("RR", names[-1]))
 
     def style_spreads(self, decompositions: Sequence[Decomposition]) -> tuple[StyleSpread, ...]:
-        """Candidates that differ in their request style alone; empty without any."""
-        return ()
+        """Candidates that differ in their request style alone, in RR and in the cell as deployed; empty without any."""
+        by_name = {decomposition.candidate: decomposition for decomposition in decompositions}
+        return tuple(
+            self._style_spread(group, name, by_name)
+            for group in style_groups(self.facts.lock.candidates)
+            for name in self._shared_cells([candidate.name for candidate in group.values()])
+        )
+
+    def _shared_cells(self, candidates: Sequence[str]) -> list[str]:
+        own = matched_cell(self.facts.cells, candidates[0]).name
+        planned = [self.cells_of(name) for name in candidates]
+        return [name for name in dict.fromkeys(("RR", own)) if all(name in cells for cells in planned)]
+
+    def _style_spread(
+        self, group: Mapping[str, Candidate], name: str, decompositions: Mapping[str, Decomposition]
+    ) -> StyleSpread:
+        cells = {style: self.cells_of(candidate.name)[name] for style, candidate in group.items()}
+        first = next(iter(cells.values()))
+        return style_spread(
+            {style: decompositions[candidate.name] for style, candidate in group.items()},
+            {style: self._rows_compared(cell) for style, cell in cells.items()},
+            first.told,
+            first.done,
+        )
 
     # -- several candidates --------------------------------------------------------------------------------------------
 

@@ -229,19 +229,21 @@ class StyleSpread(Record):
     """Candidates that differ in nothing but the request style, side by side in one cell."""
 
     candidates: dict[str, str]
-    """Style -> candidate, ``plain`` first."""
+    """Style -> candidate, ``plain`` first, then in the order of the spec."""
     told: Side
     done: Side
     rates: dict[str, Estimate]
-    """Style -> pass rate."""
+    """Style -> pass rate, as in the candidate's own cell."""
     differences: dict[str, Estimate]
-    """Style -> its rate - the first style's, paired by task."""
+    """Style -> its rate - the first style's, paired by task; all styles but the first."""
     framing: Estimate | None = None
-    """``exam`` - ``production``, where both are there."""
+    """``exam`` - ``production``, paired by task, where both are there."""
     spread: float | None
-    """Highest - lowest pass rate (a share): a description, not an estimate; it grows with the number of styles."""
+    """Highest - lowest pass rate over ``tasks`` (a share): a description, not an estimate; it grows with the number of styles."""
+    tasks: int = 0
+    """How many tasks were scored in every style that has any score."""
     damage: dict[str, Estimate] = Field(default_factory=dict)
-    """Style -> damage for the same candidate, to be read beside the spread."""
+    """Style -> damage for the same candidate (these replies), to be read beside the spread; only where it may be used."""
 
     @property
     def cell(self) -> str:
