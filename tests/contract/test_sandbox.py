@@ -99,6 +99,13 @@ def files(state: FinalState) -> dict[bytes, bytes | None]:
 
 
 FIXTURE = (FileEntry(path=b"a/b", content=b"text"), FileEntry(path=b"run.sh", content=b"#!/bin/sh\n", mode=0o755))
+CLOSED = (
+    FileEntry(path=b"in", kind="directory", mode=0o555),
+    FileEntry(path=b"in/deep", kind="directory", mode=0o555),
+    FileEntry(path=b"in/deep/book", content=b"kept\n", mode=0o444),
+    FileEntry(path=b"in/link", kind="symlink", target=b"deep/book"),
+)
+"""Directories that are closed to their own owner, with something in them."""
 
 
 class TestSandboxContract:
@@ -111,6 +118,25 @@ class TestSandboxContract:
             (b"run.sh", "file", 0o755),
         ]
         assert state.entries[1].sha256 == hashlib.sha256(b"text").hexdigest()
+
+    def test_closed_directories(self, sandbox: Sandbox) -> None:
+        """What a directory holds is there although nobody may write into it, and every entry has its mode."""
+        state = run(sandbox, shell("true"), fixture=CLOSED).state
+        assert [(entry.path, entry.kind, entry.mode) for entry in state.entries] == [
+            (b"in", "directory", 0o555),
+            (b"in/deep", "directory", 0o555),
+            (b"in/deep/book", "file", 0o444),
+            (b"in/link", "symlink", 0o777),
+        ]
+
+    def test_no_command_at_all(self, sandbox: Sandbox) -> None:
+        """A job without commands is set up and observed like any other: a reply that asks for nothing leaves a state, too."""
+        observers = (Observer(name="made", command="cat greeting"),)
+        execution = run(sandbox, fixture=FIXTURE, setup=SETUP, observers=observers)
+        assert (execution.results, execution.setup_failed) == ((), None)
+        assert files(execution.state) == {b"a/b": b"text", b"by-setup": b"made", b"run.sh": b"#!/bin/sh\n"}
+        assert [item.name for item in execution.state.observations] == ["made"]
+        assert execution.starts == 2
 
     def test_writing(self, sandbox: Sandbox) -> None:
         """What a command writes is in the state, with its digest, size and content."""
@@ -271,6 +297,22 @@ class TestRealSandboxes:
         (fault,) = real.run([job(Command(argv=argv))])
         assert isinstance(fault, Fault)
         assert fault.type == "start_failed"
+
+    def test_modes_bind_whoever_replies(self) -> None:
+        """In bubblewrap nobody writes what is closed to its owner, whatever user started us; who may change modes first, may."""
+        for made in bubblewrap():
+            for tried in (
+                "echo x >> in/deep/book",
+                "touch in/new",
+                "mv in/deep/book book",
+                "rm -f in/link",
+                "truncate -s 0 in/link",
+            ):
+                execution = run(made, shell(tried), fixture=CLOSED)
+                assert execution.results[0].exit_code != 0, tried
+                assert execution.state == run(made, fixture=CLOSED).state, tried
+            changed = run(made, shell("chmod u+w in && touch in/new && chmod u-w in"), fixture=CLOSED)
+            assert b"in/new" in files(changed.state)
 
     def test_many_slow_commands(self, real: Sandbox) -> None:
         """Each command takes its share of the time that is left, however little each of them needs."""

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from crosspath.adapters.sandboxing.failures import JobFailure
 from crosspath.types import FileEntry
@@ -15,19 +15,32 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 def write_entries(root: int, entries: Iterable[FileEntry], owner: int = 0) -> None:
     """Write ``entries`` below the open directory ``root``, owned by ``owner`` (0: by us).
 
-    Symbolic links come last, so that no file is ever written through one.
+    Symbolic links come last, so that no file is ever written through one; then directories get their modes, the deepest first,
+    so that one may be closed to its own owner although there is something in it.
 
     Raises:
         JobFailure: a path is absolute, leads out, or can't be written.
     """
     made: set[bytes] = set()
-    for entry in sorted(entries, key=lambda entry: (entry.kind == "symlink", entry.path)):
+    listed = sorted(entries, key=lambda entry: (entry.kind == "symlink", entry.path))
+    for entry in listed:
         parts = _parts(entry.path)
-        try:
+        with _told(entry):
             _make_directories(root, parts[:-1], made, owner)
             _write_entry(root, b"/".join(parts), entry, made, owner)
-        except OSError as error:
-            raise JobFailure("fixture_failed", f"{entry.path!r} can't be written: {error.strerror}") from error
+    for entry in reversed(listed):
+        if entry.kind == "directory" and entry.mode is not None:
+            with _told(entry):
+                _settle(os.open(b"/".join(_parts(entry.path)), _DIRECTORY, dir_fd=root), entry.mode, owner)
+
+
+@contextlib.contextmanager
+def _told(entry: FileEntry) -> Iterator[None]:
+    """The entry in place of the operating system's error."""
+    try:
+        yield
+    except OSError as error:
+        raise JobFailure("fixture_failed", f"{entry.path!r} can't be written: {error.strerror}") from error
 
 
 def _parts(path: bytes) -> list[bytes]:
@@ -53,8 +66,7 @@ def _make_directory(root: int, path: bytes, mode: int, made: set[bytes], owner: 
 
 def _write_entry(root: int, path: bytes, entry: FileEntry, made: set[bytes], owner: int) -> None:
     if entry.kind == "directory":
-        made.discard(path)
-        _make_directory(root, path, 0o755 if entry.mode is None else entry.mode, made, owner)
+        _make_directory(root, path, 0o755, made, owner)
     elif entry.kind == "symlink":
         os.symlink(entry.target, path, dir_fd=root)
         if owner:
