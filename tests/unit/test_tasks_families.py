@@ -80,6 +80,13 @@ expected: {r: "{{ argv | argv_record }}"}
     assert task.expected[0].content == b"2\0x\0\0"
 
 
+def test_characters_that_look_alike_are_told_apart() -> None:
+    """`nfc` and `nfd` give the two forms of a text, `code_points` names its characters by number."""
+    head = 'name: own\ninstruction: "{{ t | nfc | code_points }}, {{ t | nfd | code_points }}"\nexpected: {}\n'
+    (task,) = expand('- {name: all, vars: {t: "\\u00e9\\u200b\\U0001f600"}}', head)
+    assert task.instruction == "U+00E9 U+200B U+1F600, U+0065 U+0301 U+200B U+1F600"
+
+
 @pytest.mark.parametrize(
     ("template", "said"),
     [

@@ -60,7 +60,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
     ours: dict[str, Callable[..., str]] = {
         "quote": _quote, "base64": _base64, "git_blob": _git_blob, "argv_record": _argv_record,
         "python": _python, "json": _json, "sql": _sql, "csv": _csv, "nfc": _nfc, "nfd": _nfd,
-        "tar": _tar,
+        "tar": _tar, "code_points": _code_points,
     }  # fmt: skip
     # Jinja leaves the types of its tables open.
     environment.filters.update(ours)  # pyright: ignore[reportUnknownMemberType]
@@ -103,6 +103,11 @@ def _nfc(text: str) -> str:
 def _nfd(text: str) -> str:
     """Characters apart from their accents."""
     return unicodedata.normalize("NFD", text)
+
+
+def _code_points(text: str) -> str:
+    """Every character as ``U+`` and at least four hexadecimal digits: for characters that can't be told apart by eye."""
+    return " ".join(f"U+{ord(character):04X}" for character in text)
 
 
 def _base64(text: str) -> str:
