@@ -27,6 +27,7 @@ from crosspath.analysis.wording import (
     spend_line,
     table,
     title,
+    with_interval,
 )
 from crosspath.escaping import markdown, one_line
 from crosspath.types import Cell, Decomposition, Estimate, EvaluationHead, Judgement, Lock, PlannedCell
@@ -145,15 +146,9 @@ def _rate_row(cell: Cell) -> list[object]:
         cell.name, cell.planned, cell.scored, cell.faults, cell.unstable, cell.passed,
         percent(cell.passed / cell.planned if cell.planned else None),
         percent(cell.passed / cell.scored if cell.scored else None),
-        _with_interval(rate, signed=False), rate.estimand, rate.method, span(rate.worst, rate.best, signed=False),
-        _with_interval(cell.population, signed=False) if cell.population else NONE, sum(cell.silent_causes.values()),
+        with_interval(rate, signed=False), rate.estimand, rate.method, span(rate.worst, rate.best, signed=False),
+        with_interval(cell.population, signed=False) if cell.population else NONE, sum(cell.silent_causes.values()),
     ]  # fmt: skip
-
-
-def _with_interval(estimate: Estimate, signed: bool) -> str:
-    form = points if signed else percent
-    interval = span(estimate.low, estimate.high, signed)
-    return form(estimate.value) if interval == NONE else f"{form(estimate.value)} ({interval})"
 
 
 def _effects(decomposition: Decomposition) -> str:
@@ -226,7 +221,7 @@ def _comparisons(judgement: Judgement) -> str:
     if not judgement.comparisons:
         return ""
     rows = [
-        [f"{pair.b} - {pair.a}", _with_interval(pair.difference, signed=True), pair.difference.n, p_text(pair.difference),
+        [f"{pair.b} - {pair.a}", with_interval(pair.difference, signed=True), pair.difference.n, p_text(pair.difference),
          "; ".join(f"{field}: {before} -> {after}" for field, before, after in pair.changed), pair.warning]
         for pair in judgement.comparisons
     ]  # fmt: skip

@@ -29,6 +29,13 @@ def span(low: float | None, high: float | None, signed: bool) -> str:
     return NONE if low is None or high is None else f"{form(low)} to {form(high)}"
 
 
+def with_interval(estimate: Estimate, signed: bool) -> str:
+    """A rate, or with ``signed`` a difference, and its interval where there is one."""
+    form = points if signed else percent
+    interval = span(estimate.low, estimate.high, signed)
+    return form(estimate.value) if interval == NONE else f"{form(estimate.value)} ({interval})"
+
+
 def counts(cell: Cell) -> str:
     """``6 of 24``; with attempted, scored and lost apart where they differ."""
     if cell.scored == cell.planned:
