@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from crosspath.analysis.partitions import contamination_warning
 from crosspath.pipeline.disclosure import mismatch
+from crosspath.pipeline.planted import planted
 from crosspath.pipeline.toolchains import mixture
 from crosspath.transports import is_fenced
 from crosspath.types import Decomposition, Facts, Fault, PartitionGap, Request
@@ -30,6 +31,7 @@ def warnings_of(
         *_limits(facts),
         *_fidelity(facts),
         *_scrubbed(facts),
+        *planted(facts),
     )
 
 

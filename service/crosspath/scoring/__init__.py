@@ -4,10 +4,11 @@ from crosspath.scoring.causes import PRECEDENCE, Rule, Signs, cause_of
 from crosspath.scoring.contents import content_key
 from crosspath.scoring.score import score
 from crosspath.scoring.suites import Expectation, Suite, load_suite, suite_schema
-from crosspath.scoring.tables import Tables, build_tables, scorable
+from crosspath.scoring.tables import LEAK_COLUMNS, Tables, build_tables, scorable
 from crosspath.scoring.verdicts import collect, require_complete
 
 __all__ = [
+    "LEAK_COLUMNS",
     "PRECEDENCE",
     "Expectation",
     "Rule",

@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
 from crosspath.scoring.contents import known_content
@@ -22,6 +23,8 @@ from crosspath.types import Delivery, ExecResult, Execution, FinalState, Secret,
 
 CLEAN = "none"
 UNSEARCHED = "not searched to its end"
+REMEMBERED_TEXTS, REMEMBERED_BYTES = 512, 4096
+"""Of one task: at most 2 MiB."""
 MIN_QUOTED_BYTES = 6
 """Of a secret without its backslashes: less would be found by chance."""
 _WHITE_SPACE = b" \t\r\n\v\f"
@@ -118,6 +121,7 @@ class LeakSearch:
         self._secrets = [_Prepared(secret) for secret in task.secrets]
         self._known = [entry.content for entry in (*task.fixture, *task.expected) if entry.kind == "file"]
         self._observers = [observer.name for observer in task.observers]
+        self._remembered = lru_cache(maxsize=REMEMBERED_TEXTS)(_standing_in)
 
     def of_state(self, state: FinalState) -> dict[str, str]:
         """Subject -> what leaks there, or that it was not searched to its end. What is not named is clean."""
@@ -153,20 +157,24 @@ class LeakSearch:
 
     def _in_name(self, path: bytes) -> list[tuple["_Prepared", str]]:
         """What the last part of a path makes appear; what stands in a directory's name is said of the directory alone."""
-        found = _search(path, self._secrets)
-        above = {secret.name for secret, _ in _search(path.rpartition(b"/")[0], self._secrets)} if found else set[str]()
+        found = self._search(path, self._secrets)
+        above = {secret.name for secret, _ in self._search(path.rpartition(b"/")[0], self._secrets)} if found else set[str]()
         return [(secret, form) for secret, form in found if secret.name not in above]
 
     def _in_texts(self, texts: Iterable[bytes]) -> list[str]:
         """Each secret once, as the first text shows it that does."""
         found: dict[str, str] = {}
         for text in texts:
-            for secret, form in _search(text, [each for each in self._secrets if each.name not in found]):
+            for secret, form in self._search(text, [each for each in self._secrets if each.name not in found]):
                 found[secret.name] = _word(secret, form)
         return list(found.values())
 
     def _in_text(self, text: bytes, watched: Sequence["_Prepared"]) -> list[str]:
-        return [_word(secret, form) for secret, form in _search(text, watched)]
+        return [_word(secret, form) for secret, form in self._search(text, watched)]
+
+    def _search(self, text: bytes, secrets: Sequence["_Prepared"]) -> list[tuple["_Prepared", str]]:
+        """Most files, names and outputs of a task's replays are the same: short ones are searched once."""
+        return (self._remembered if len(text) <= REMEMBERED_BYTES else _standing_in)(text, tuple(secrets))
 
     def _watched(self, name: str) -> list["_Prepared"]:
         """The secrets that must not stand there."""
@@ -185,7 +193,7 @@ class _Prepared:
         return any(glob.match(name) for glob in self._allowed)
 
 
-def _search(text: bytes, secrets: Sequence[_Prepared]) -> list[tuple[_Prepared, str]]:
+def _standing_in(text: bytes, secrets: tuple[_Prepared, ...]) -> list[tuple[_Prepared, str]]:
     """Each secret that stands in a text, with the first form in which it does."""
     views: dict[Callable[[bytes], bytes], bytes] = {}
     found: list[tuple[_Prepared, str]] = []
