@@ -13,6 +13,7 @@ from crosspath.styles import parse_style
 from crosspath.tasks import (
     RecordedReply,
     expand_heldout,
+    has_heldout,
     parse_recorded,
     parse_tasks,
     parse_yaml_tasks,
@@ -58,11 +59,19 @@ def heldout_tasks(seed: str, draws: int = 1, files: Sequence[Path] = ()) -> tupl
     Raises:
         ConfigError: the seed is too short, or a family is not acceptable. No message holds the seed.
     """
-    paths = files or sorted(catalogue_dir("tasks").glob("*.yaml"))
-    families = [path for path in paths if path.suffix.lower() in _YAML]
-    tasks = tuple(task for path in families for task in expand_heldout(read_text(path), str(path), seed, draws))
+    tasks = tuple(task for path in heldout_families(files) for task in expand_heldout(read_text(path), str(path), seed, draws))
     require_unique(tasks)
     return tasks
+
+
+def heldout_families(files: Sequence[Path] = ()) -> tuple[Path, ...]:
+    """Those of ``files``, or of all that ship, that say how their payloads are drawn afresh.
+
+    Raises:
+        ConfigError: a family is not acceptable.
+    """
+    paths = files or sorted(catalogue_dir("tasks").glob("*.yaml"))
+    return tuple(path for path in paths if path.suffix.lower() in _YAML and has_heldout(read_text(path), str(path)))
 
 
 def read_tasks(path: Path) -> tuple[Task, ...]:

@@ -27,6 +27,7 @@ from crosspath.testing.sandbox import Effect, FakeSandbox
 from crosspath.types import Command, Execution, Fault, ReplayJob, ReplayKey, Reply, Request, Task, Toolchain, TrialKey
 
 SECRET = "sk-hunter2"
+SEED = "seed-of-held-out-tasks"
 
 
 class Model:
@@ -41,7 +42,7 @@ class Model:
         if name == "die":
             os.kill(os.getpid(), signal.SIGKILL)
         if name == "environment":
-            return Reply(text=" ".join(sorted(os.environ)))
+            return Reply(text=" ".join([*sorted(os.environ), *os.environ.values(), Path("/proc/self/environ").read_text()]))
         await asyncio.sleep(random.uniform(0, 0.02))
         return Reply(text=f"{name} {request.trial.index}")
 
@@ -239,7 +240,9 @@ def on_ray() -> Iterator[RayExecutor]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SOME_API_KEY", SECRET)
         patch.setenv("MLFLOW_RUN_ID", "0123456789abcdef")
-        with RayExecutor(Model, Sandbox) as opened:
+        patch.setenv("CROSSPATH_SEED", SEED)
+        patch.setenv("OTHER_SEED", SEED)
+        with RayExecutor(Model, Sandbox, withheld=["CROSSPATH_SEED", "OTHER_SEED"]) as opened:
             yield opened
 
 
@@ -265,9 +268,19 @@ class TestRayExecutor(ExecutorContract, WorkersOwnProcess, WorkersDie):
         assert "SOME_API_KEY" in names
         assert not [name for name in names if name.startswith("MLFLOW_")]
 
+    def test_no_worker_has_what_is_withheld(self, executor: Executor) -> None:
+        """The seed of held-out tasks reaches no worker, whatever its variable is called."""
+        (seen,) = _printed(asyncio.run(executor.replay(_jobs("environment"))))
+        reply = asyncio.run(executor.generate(_request("environment")))
+        assert isinstance(reply, Reply)
+        for text in (seen.decode(), reply.text or ""):
+            assert "PATH" in text
+            assert SEED not in text
+
     def test_the_drivers_own_environment_is_whole(self, executor: Executor) -> None:
         """What workers must not see is still there for the driver."""
         assert os.environ["SOME_API_KEY"] == SECRET
+        assert os.environ["CROSSPATH_SEED"] == os.environ["OTHER_SEED"] == SEED
         assert "MLFLOW_RUN_ID" in os.environ
 
 

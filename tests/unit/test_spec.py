@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from pydantic import ValidationError
 
 from crosspath.errors import ConfigError
 from crosspath.spec import Spec, load_spec, spec_schema
+from crosspath.spec.sections import TasksSection
 from crosspath.strict_yaml import load_yaml
 from crosspath.types import OperatingPoint
 
@@ -175,6 +177,11 @@ class TestMistakes:
             (ONE + "trials: 1.5", "2: trials: must be a whole number"),
             (ONE + "tasks: {tiers: [0, 5]}", "2: tasks.tiers[1]: must be less than or equal to 3, not 5"),
             (ONE + "tasks: {families: rename}", "2: tasks.families: must be a list, not 'rename'"),
+            (ONE + "tasks: {partition: held}", "2: tasks.partition: must be 'public', 'heldout' or 'both', not 'held'"),
+            (ONE + "tasks: {heldout_draws: 0}", "2: tasks.heldout_draws: must be greater than or equal to 1, not 0"),
+            (ONE + "tasks: {heldout_seed: x}", "2: tasks.heldout_seed: unknown field; did you mean heldout_seed_env"),
+            (ONE + "tasks: {heldout_seed_env: S}", "2: tasks: held-out tasks are asked for, but partition is public; write"),
+            (ONE + "tasks: {heldout_draws: 2}", "2: tasks: held-out tasks are asked for, but partition is public; write"),
             (ONE + "transports: {mine: 5}", "2: transports: mine must be a list of layers, or a mapping with `external:`"),
             (ONE + "name: a:b", "2: name: "),
             (ONE + "name: ../up", "2: name: '../up' is no name"),
@@ -280,6 +287,38 @@ class TestSecrets:
     def test_innocent(self, text: str) -> None:
         """Names and values that only remind of keys pass."""
         assert read(text)
+
+
+class TestSeeds:
+    @pytest.mark.parametrize(
+        "value", ["hunter2-hunter2-hunter2", "1234567890123456", "[hunter2hunter2hu]", "{hunter2: hunter2}", "''"]
+    )
+    def test_in_the_place_of_a_name(self, value: str) -> None:
+        """A seed that stands where its variable should be named is refused and not repeated."""
+        line = refused(ONE + f"tasks: {{partition: both, heldout_seed_env: {value}}}")
+        assert line.startswith("specs/ask.yaml:2: tasks.heldout_seed_env: must be the name of an environment variable")
+        assert "hunter2" not in line
+        assert "1234" not in line
+
+    @pytest.mark.parametrize("value", ["hunter2-hunter2", ["hunter2"], 1234567890123456])
+    def test_in_python(self, value: object) -> None:
+        """pydantic's own message to who makes a spec in Python does not repeat it either."""
+        for kind, asked in ((Spec, {"tasks": {"heldout_seed_env": value}}), (TasksSection, {"heldout_seed_env": value})):
+            with pytest.raises(ValidationError) as caught:
+                kind.model_validate(asked)
+            assert "heldout_seed_env" in str(caught.value)
+            assert "hunter2" not in str(caught.value)
+            assert "1234" not in str(caught.value)
+
+    def test_only_its_name_is_kept(self) -> None:
+        """The resolved spec names the variable; another name is the same spec, another partition is not."""
+        one, other, heldout = (
+            read(ONE + f"tasks: {{partition: {partition}, heldout_seed_env: {name}}}")
+            for partition, name in (("both", "SEED_A"), ("both", "SEED_B"), ("heldout", "SEED_A"))
+        )
+        assert one.resolved()["tasks"]["heldout_seed_env"] == "SEED_A"
+        assert one.digest == other.digest
+        assert one.digest != heldout.digest
 
 
 class TestShipped:

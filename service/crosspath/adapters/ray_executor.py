@@ -5,7 +5,8 @@ no result lives in an actor: each comes back at once and is stored by the driver
 and a new one takes its place.
 
 Workers on this machine start with a bare environment. Only model workers are handed the rest of the driver's (keys, proxies):
-a reply must find no secret in the worker that executes it, and ``MLFLOW_*`` would send elsewhere what a worker logs.
+a reply must find no secret in the worker that executes it, and ``MLFLOW_*`` would send elsewhere what a worker logs. No worker at
+all gets what is ``withheld``, by whatever name: the seed of held-out tasks.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
@@ -43,9 +44,9 @@ _ENVIRONMENT = {
 class ModelWorker:
     """Sends requests; built inside its process."""
 
-    def __init__(self, model: Callable[[], Model], environment: Mapping[str, str]) -> None:
+    def __init__(self, model: Callable[[], Model], environment: Mapping[str, str], withheld: frozenset[str]) -> None:
         os.environ.update(environment)
-        _forget(lambda name: name.startswith(_DRIVER_ONLY))
+        _forget(lambda name: name.startswith(_DRIVER_ONLY) or name in withheld)
         self._model = model()
 
     async def generate(self, request: Request) -> Reply | Fault:
@@ -56,8 +57,8 @@ class ModelWorker:
 class ReplayWorker:
     """Executes replies; built inside its process, one job list at a time."""
 
-    def __init__(self, sandbox: Callable[[], Sandbox]) -> None:
-        _forget(lambda name: not _is_bare(name))
+    def __init__(self, sandbox: Callable[[], Sandbox], withheld: frozenset[str]) -> None:
+        _forget(lambda name: not _is_bare(name) or name in withheld)
         self._sandbox = sandbox()
 
     def replay(self, jobs: tuple[ReplayJob, ...]) -> tuple[Execution | Fault, ...]:
@@ -81,11 +82,13 @@ class RayExecutor:
         replay_workers: int = 2,
         model_workers: int = 1,
         model_concurrency: int = 64,
+        withheld: Iterable[str] = (),
     ) -> None:
         self._make_model = model
         self._make_sandbox = sandbox
         self._address = address
         self._sizes = (replay_workers, model_workers, model_concurrency)
+        self._withheld = frozenset(withheld)
         self._own = False
         self._guard: subprocess.Popen[bytes] | None = None
         self._idle: tuple[asyncio.AbstractEventLoop, asyncio.Queue[Any]] | None = None
@@ -101,7 +104,8 @@ class RayExecutor:
             replay_workers, model_workers, _ = self._sizes
             self._own = not ray.is_initialized()
             if self._own:
-                self._guard = _start(ray, self._address or os.environ.get("RAY_ADDRESS"), replay_workers + model_workers)
+                address = self._address or os.environ.get("RAY_ADDRESS")
+                self._guard = _start(ray, address, replay_workers + model_workers, self._withheld)
             self._replayers = [self._new_replayer() for _ in range(replay_workers)]
             self._askers = [self._new_asker() for _ in range(model_workers)]
             self._turn = itertools.cycle(range(model_workers))
@@ -111,14 +115,15 @@ class RayExecutor:
         import ray
 
         kind = ray.remote(ReplayWorker).options(num_cpus=1, max_restarts=0, max_task_retries=0)
-        return kind.remote(self._make_sandbox)
+        return kind.remote(self._make_sandbox, self._withheld)
 
     def _new_asker(self) -> Any:
         import ray
 
         kind = ray.remote(ModelWorker).options(num_cpus=0, max_restarts=0, max_task_retries=0, max_concurrency=self._sizes[2])
-        rest = {name: value for name, value in os.environ.items() if not _is_bare(name) and not name.startswith(_DRIVER_ONLY)}
-        return kind.remote(self._make_model, rest)
+        unwanted = {name for name in os.environ if _is_bare(name) or name.startswith(_DRIVER_ONLY)} | self._withheld
+        rest = {name: value for name, value in os.environ.items() if name not in unwanted}
+        return kind.remote(self._make_model, rest, self._withheld)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         import ray
@@ -192,9 +197,9 @@ class RayExecutor:
                 raise
 
 
-def _start(ray: Any, address: str | None, workers: int) -> "subprocess.Popen[bytes] | None":
+def _start(ray: Any, address: str | None, workers: int, withheld: frozenset[str]) -> "subprocess.Popen[bytes] | None":
     """Start Ray here, or join it; returns the guard of what was started here."""
-    with _bare_environment(), _own_signals():
+    with _bare_environment(withheld), _own_signals():
         ray.init(
             address=address or "local",
             num_cpus=None if address else workers,
@@ -232,10 +237,10 @@ def _is_bare(name: str) -> bool:
 
 
 @contextmanager
-def _bare_environment() -> Iterator[None]:
+def _bare_environment(withheld: frozenset[str]) -> Iterator[None]:
     """What Ray starts here inherits nothing else: not even ``/proc/PID/environ`` of a worker shows a key."""
     whole = dict(os.environ)
-    _forget(lambda name: not _is_bare(name))
+    _forget(lambda name: not _is_bare(name) or name in withheld)
     try:
         yield
     finally:

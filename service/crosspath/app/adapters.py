@@ -59,6 +59,7 @@ def make_executor(kind: str, spec: Spec, answers: Mapping[str, Reply]) -> Execut
             address=spec.executor.address,
             replay_workers=workers,
             model_concurrency=spec.executor.model_concurrency,
+            withheld=filter(None, [spec.tasks.heldout_seed_env]),
         )
     raise ConfigError(f"{kind!r} is not an executor; known: local, ray", field="executor.kind")
 

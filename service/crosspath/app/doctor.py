@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from crosspath.app import adapters
 from crosspath.app.cluster import require_listener
+from crosspath.app.heldout import seed_in
 from crosspath.app.resolve import read_spec
 from crosspath.errors import CrosspathError, SandboxError, StoreError, boundary
 from crosspath.pipeline.answers import provider
@@ -51,6 +52,9 @@ def diagnose(
     ]
     if asked is not None:
         checks.append(("models", lambda: _models(asked)))
+    if asked is not None and asked.tasks.heldout_seed_env is not None:
+        variable = asked.tasks.heldout_seed_env
+        checks.append(("seed", lambda: _seed(variable)))
     findings: list[Finding] = []
     for name, check in checks:
         notify(f"checking {name} ...")
@@ -135,6 +139,11 @@ def _ray(address: str | None) -> Iterator[Finding]:
     with adapters.make_executor("ray", spec, {}) as executor:
         toolchain = executor.toolchain()
     yield Finding("ray", "ok", f"a replay worker answered: Python {toolchain.python}")
+
+
+def _seed(variable: str) -> Iterator[Finding]:
+    seed_in(variable, "tasks.heldout_seed_env")
+    yield Finding("seed", "ok", f"{variable} holds a seed for held-out tasks")
 
 
 def _models(spec: Spec) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from crosspath.app import heldout
 from crosspath.app.costs import TYPICAL_REPLY_TOKENS, PlanCosts, money, plan_costs
 from crosspath.app.readiness import check_prices, check_suites, missing_keys, resolved_spec
 from crosspath.app.resolve import Resolved
@@ -26,6 +27,7 @@ def plan_document(spec: Path) -> dict[str, Any]:
         "name": resolved.spec.name,
         "kind": resolved.spec.kind,
         "tasks": len(resolved.plan.tasks),
+        "heldout_tasks": sum(task.partition == "heldout" for task in resolved.plan.tasks.values()),
         "trials": resolved.plan.trials,
         "requests": costs.requests,
         "local_requests": costs.local_requests,
@@ -49,6 +51,7 @@ def _cell(resolved: Resolved, cell: Any) -> dict[str, Any]:
         "cell": "control" if cell.control else cell.name,
         "model": cell.generation.model.name,
         "contract": cell.contract,
+        "request_style": cell.generation.request_style,
         "transport": cell.transport,
         "survivable": resolved.plan.paths[cell.path].survivable,
     }
@@ -74,6 +77,7 @@ def _warnings(resolved: Resolved, costs: PlanCosts) -> list[str]:
     if any(request.params.get("max_tokens") is None for request in paid):
         found.append(f"some requests set no max_tokens; {ASSUMED_OUTPUT_TOKENS} are assumed at worst")
     found += [f"the environment variable {name} is not set: `run` will refuse to start" for name in missing_keys(resolved)]
+    found += heldout.notes(resolved.spec.tasks, resolved.base, tuple(resolved.plan.tasks.values()))
     found += [*undisclosed(resolved.plan), *unused_lines(resolved.plan, resolved.recordings)]
     if costs.unanswered:
         found.append(f"{costs.unanswered} baseline or recorded requests have no answer: they will be missing, not wrong")
@@ -83,7 +87,7 @@ def _warnings(resolved: Resolved, costs: PlanCosts) -> list[str]:
 def plan_text(document: dict[str, Any]) -> str:
     """The document in plain words."""
     lines = [
-        f"{document['name']}: {document['tasks']} tasks x {document['trials']} trials,"
+        f"{document['name']}: {document['tasks']} tasks{_heldout(document)} x {document['trials']} trials,"
         f" {len({cell['candidate'] for cell in document['cells']})} candidates",
         f"requests to endpoints   {document['requests']}"
         f"  (and {document['local_requests']} answered by baselines or recordings, at no cost)",
@@ -95,10 +99,16 @@ def plan_text(document: dict[str, Any]) -> str:
         "cells (told / done):",
     ]
     for cell in document["cells"]:
-        lines.append(f"  {cell['candidate']}: {cell['cell']}  {cell['model']} told {cell['contract']}, done {cell['transport']}")
+        asked = "" if cell["request_style"] == "plain" else f", asked {cell['request_style']}"
+        told = f"{cell['model']} told {cell['contract']}{asked}, done {cell['transport']}"
+        lines.append(f"  {cell['candidate']}: {cell['cell']}  {told}")
     lines += [f"  {name}: not applicable, {reason}" for name, reason in document["not_applicable"].items()]
     lines += [f"! {warning}" for warning in document["warnings"]]
     return "\n".join(lines)
+
+
+def _heldout(document: dict[str, Any]) -> str:
+    return f" ({document['heldout_tasks']} held-out)" if document["heldout_tasks"] else ""
 
 
 def _duration(seconds: float) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from crosspath.app import heldout
 from crosspath.app.costs import cost_sentence, unpriced
 from crosspath.app.resolve import Resolved, errors_name, read_spec, resolve
 from crosspath.errors import ConfigError
@@ -91,9 +92,13 @@ def missing_keys(resolved: Resolved) -> tuple[str, ...]:
 
 
 def beforehand(resolved: Resolved) -> Iterator[str]:
-    """What a user should know before anything is asked: the cost, who is told about another path, recorded lines without use."""
+    """What a user should know before anything is asked.
+
+    The cost, partitions that lack tasks, who is told about another path, recorded lines without use.
+    """
     if sentence := cost_sentence(resolved):
         yield sentence
+    yield from heldout.notes(resolved.spec.tasks, resolved.base, tuple(resolved.plan.tasks.values()))
     yield from undisclosed(resolved.plan)
     yield from unused_lines(resolved.plan, resolved.recordings)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from crosspath import catalogue
 from crosspath.app.harness_code import identify
+from crosspath.app.heldout import tasks_of
 from crosspath.contracts import parse_contract
 from crosspath.errors import ConfigError
 from crosspath.pipeline.answers import answers, provider, recorded_file
@@ -16,10 +17,9 @@ from crosspath.pipeline.plan import Plan, make_plan
 from crosspath.spec import Spec, load_spec
 from crosspath.strict_yaml import load_yaml
 from crosspath.styles import parse_style
-from crosspath.tasks import require_unique, select
 from crosspath.tasks.places import known_names
 from crosspath.transports import parse_path, preset, preset_names
-from crosspath.types import Candidate, Contract, PathSpec, RecordedReply, Reply, RequestStyle, Task, Text, digest
+from crosspath.types import Candidate, Contract, PathSpec, RecordedReply, Reply, RequestStyle, Text, digest
 
 
 @dataclass(frozen=True)
@@ -85,21 +85,12 @@ def planned(spec: Spec, base: Path) -> Plan:
     return make_plan(
         spec.candidates_resolved(),
         spec.reference,
-        _tasks(spec, base),
+        tasks_of(spec.tasks, base),
         contracts_named(spec.contracts, base),
         path_specs(spec.transports, base),
         spec.trials,
         styles_named(spec.styles, base),
     )
-
-
-def _tasks(spec: Spec, base: Path) -> tuple[Task, ...]:
-    asked = spec.tasks
-    own = [task for file in asked.files for task in catalogue.read_tasks(base / file)]
-    shipped = () if asked.files else catalogue.catalogue_tasks()
-    every = (*shipped, *own)
-    require_unique(every)
-    return select(every, families=asked.families, tiers=asked.tiers, tags=asked.tags)
 
 
 def contracts_named(files: Sequence[str], base: Path) -> dict[str, Contract]:

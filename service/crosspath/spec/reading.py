@@ -12,6 +12,7 @@ from crosspath.errors import ConfigError
 from crosspath.spec.inline_keys import inline_key
 from crosspath.spec.resolution import Misplaced, name_problem, near
 from crosspath.spec.schema import fields_at
+from crosspath.spec.sections import SEED_IS_NAMED
 from crosspath.spec.specification import Spec
 from crosspath.strict_yaml import Document, Place, read_document
 
@@ -111,6 +112,8 @@ def _place(details: ErrorDetails) -> Place:
 
 def _problem(details: ErrorDetails) -> str:
     place, value, context = _place(details), details["input"], details.get("ctx", {})
+    if "heldout_seed_env" in place and details["type"] != "extra_forbidden":
+        return SEED_IS_NAMED
     if details["type"] == "extra_forbidden":
         return f"unknown field; {near(str(place[-1]), fields_at(place[:-1]))}"
     if details["type"] == "missing":

@@ -14,6 +14,12 @@ NAME_PATTERN = r"^[A-Za-z0-9_.\-/ ]{1,60}$"
 """What MLflow takes everywhere: letters, digits, ``_ - . /`` and space."""
 
 
+SEED_IS_NAMED = (
+    "must be the name of an environment variable, in capitals, such as HELDOUT_SEED; what stands here is not shown,"
+    " because it may be the seed itself"
+)
+
+
 class Shorthand:
     """Marks a section that may be written as one text, which then is the value of ``field``."""
 
@@ -132,7 +138,9 @@ class GridSection(Section):
 
 
 class TasksSection(Section):
-    """Which tasks; everything left out means the whole catalogue."""
+    """Which tasks; everything left out means the whole catalogue, as published."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)  # a seed in the place of a name is not repeated
 
     families: tuple[str, ...] = ()
     tiers: tuple[Annotated[int, Field(ge=0, le=3)], ...] = ()
@@ -141,6 +149,26 @@ class TasksSection(Section):
     """Hazards; a task with any of them is taken."""
     files: tuple[str, ...] = ()
     """Task files (YAML families or JSON lines), relative to the spec, in place of the catalogue."""
+    partition: Literal["public", "heldout", "both"] = "public"
+    """`heldout`: fresh draws in place of the published tasks. `both`: both, and the contamination alarm that compares them."""
+    heldout_seed_env: str | None = None
+    """Name of the environment variable that holds the seed of held-out tasks, at least 16 characters. The seed itself never
+    stands in a spec."""
+    heldout_draws: int = Field(default=1, ge=1, le=100)
+    """Held-out tasks per variant."""
+
+    @field_validator("heldout_seed_env")
+    @classmethod
+    def _names_a_variable(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(r"[A-Z_][A-Z0-9_]*", value):
+            raise ValueError(SEED_IS_NAMED)
+        return value
+
+    @model_validator(mode="after")
+    def _draws_only_what_is_taken(self) -> Self:
+        if self.partition == "public" and (self.heldout_seed_env is not None or self.heldout_draws > 1):
+            raise ValueError("held-out tasks are asked for, but partition is public; write partition: both, or heldout")
+        return self
 
 
 class ExecutorSection(Section):

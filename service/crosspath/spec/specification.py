@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import ConfigDict, Field, field_validator
 
 from crosspath.spec.resolution import check_kind, resolve_candidates
 from crosspath.spec.sections import (
@@ -25,6 +25,8 @@ FREE_PREFIXES = ("baseline/", "recorded/")
 
 class Spec(Section):
     """What is asked: candidates against a reference, over tasks."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)  # a key or a seed that was written into it is not repeated
 
     name: str = Field(default="", pattern=r"^$|" + NAME_PATTERN)
     """Name of the evaluation. Default: the file's name without its ending."""
@@ -91,10 +93,14 @@ class Spec(Section):
 
     @property
     def digest(self) -> str:
-        """SHA-256 over what affects a reply or a replay: not names, money, executor or retries."""
+        """SHA-256 over what affects a reply or a replay: not names, money, executor or retries.
+
+        A seed is not in it, as it does not stand in a spec: the tasks that were drawn from it have digests of their own.
+        """
         value = self.resolved()
         for name in ("name", "experiment", "executor", "limits", "retries"):
             del value[name]
+        del value["tasks"]["heldout_seed_env"]
         for axes in value["candidates"].values():
             axes["model"] = {key: axes["model"][key] for key in ("name", "api_base", "params")}
         return digest(value)
