@@ -124,7 +124,12 @@ def abstention_lines(found: Sequence[Abstention]) -> list[str]:
     for one in found:
         known = own.setdefault(one.candidate, one)
         own[one.candidate] = max(known, one, key=lambda each: (each.told == "N", each.done == "N"))
-    return [f"{_name(one)}: {_sentence(one)}" for one in own.values() if one.planned]
+    return [one_sentence(one) for one in own.values() if one.planned]
+
+
+def one_sentence(one: Abstention) -> str:
+    """What one cell's replies did where a task can't be done."""
+    return f"{_name(one)}: {_sentence(one)}"
 
 
 def _name(one: Abstention) -> str:
@@ -174,7 +179,9 @@ def abstention_section(found: Sequence[Abstention], planned: Sequence[PlannedCel
         return ""
     candidates = dict.fromkeys(one.candidate for one in found)
     others = (failing_tasks(name, planned, scores, infeasible=True) for name in candidates)
-    blocks = ["## Tasks that can't be done\n", table(_HEAD, [_row(one) for one in found]), _NOTE, _methods(found), *others]
+    words = [markdown(line) + "\n" for line in abstention_lines(found)]
+    counts = table(_HEAD, [_row(one) for one in found])
+    blocks = ["## Tasks that can't be done\n", *words, counts, _NOTE, _methods(found), *others]
     return "\n".join(block for block in blocks if block)
 
 

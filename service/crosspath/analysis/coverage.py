@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from crosspath.types import Cell, Decomposition
+from crosspath.types import Abstention, Cell, Decomposition
 
 
 def inconclusive(decomposition: Decomposition) -> bool:
@@ -18,6 +18,14 @@ def unobserved(decomposition: Decomposition) -> bool:
 def infeasible_only(decomposition: Decomposition) -> bool:
     """Whether cells were planned and not one task is in them: none of the tasks can be done."""
     return bool(decomposition.cells) and not any(cell.planned for cell in decomposition.cells)
+
+
+def inconclusive_declining(decompositions: Sequence[Decomposition], found: Sequence[Abstention]) -> bool:
+    """Whether declining is all that was asked for, and fewer than half of the trials of any cell could be judged.
+
+    Beside tasks that can be done, declining is reported and stops nothing: recordings and contracts without a form may lack it.
+    """
+    return all(map(infeasible_only, decompositions)) and any(2 * one.scored < one.planned for one in found)
 
 
 def coverage(decomposition: Decomposition) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from crosspath.analysis.abstention import abstention_lines, abstention_section
 from crosspath.analysis.configuration import configuration_section
+from crosspath.analysis.coverage import infeasible_only
 from crosspath.analysis.partitions import partition_lines, partition_section
 from crosspath.analysis.rankings import Rankings, RankRow, rank
 from crosspath.analysis.stages import stage_of
@@ -47,7 +48,8 @@ def summary_text(judgement: Judgement) -> str:
     """The evaluation in plain words for a terminal: what must not be missed, one paragraph per candidate, spend."""
     blocks = [f"WARNING: {warning}" for warning in judgement.warnings]
     for decomposition in judgement.decompositions:
-        blocks += [paragraph(decomposition), f"  {control_line(decomposition)}."]
+        blocks.append(paragraph(decomposition))
+        blocks += [] if infeasible_only(decomposition) else [f"  {control_line(decomposition)}."]
     blocks += [*abstention_lines(judgement.abstentions), *partition_lines(judgement.partition_gaps)]
     blocks += style_lines(judgement.style_spreads)
     blocks += [f"WARNING: {comparison.warning}." for comparison in judgement.comparisons if comparison.warning]
@@ -97,6 +99,8 @@ def _warnings(judgement: Judgement, head: EvaluationHead) -> str:
 
 
 def _candidate(decomposition: Decomposition, judgement: Judgement, planned: Sequence[PlannedCell]) -> str:
+    if infeasible_only(decomposition):
+        return ""
     sections = [
         f"## {markdown(title(decomposition))}\n",
         _two_by_two(decomposition),
@@ -233,7 +237,8 @@ def _rankings(decompositions: Sequence[Decomposition]) -> str:
     """Order of the candidates in RR and NN; only where every cell scored the same number of trials."""
     cells = [(item.candidate, item.cell("RR"), item.cell("NN")) for item in decompositions]
     rows = [(RankRow(name, first.passed, second.passed), first, second) for name, first, second in cells if first and second]
-    if len(rows) < 3 or len({cell.scored for _, *pair in rows for cell in pair}) != 1:
+    scored = {cell.scored for _, *pair in rows for cell in pair}
+    if len(rows) < 3 or len(scored) != 1 or scored == {0}:
         return ""
     ranking = rank([row for row, *_ in rows])
     tau_a, tau_b = (NONE if tau is None else f"{tau:.2f}" for tau in (ranking.tau_a, ranking.tau_b))

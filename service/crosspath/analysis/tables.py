@@ -10,6 +10,16 @@ from crosspath.types import Abstention, Cell, Decomposition, Estimate, Judgement
 Row = dict[str, object]
 
 
+_DECLINING_COUNTS = (
+    "candidate", "cell", "contract", "transport", "form", "planned", "scored", "declined", "declined_otherwise", "acted",
+    "feasible", "declined_feasible",
+)  # fmt: skip
+_SHARE = ("", "low", "high", "worst", "best", "method")
+"""Parts of ``precision`` and ``recall``; the value has no suffix."""
+DECLINING_COLUMNS = (*_DECLINING_COUNTS, *(f"{name}{part and '_'}{part}" for name in ("precision", "recall") for part in _SHARE))
+"""Columns of ``Tables.abstentions``."""
+
+
 @dataclass(frozen=True)
 class Tables:
     """``cells``: one row per cell; ``effects``: one per effect and estimand; ``failures``: one per replay that did not pass;
@@ -54,15 +64,9 @@ def _effects(decomposition: Decomposition) -> Iterable[Row]:
 
 
 def _abstention(found: Abstention) -> Row:
-    counted = (
-        "contract", "transport", "form", "planned", "scored", "declined", "declined_otherwise", "acted", "feasible",
-        "declined_feasible",
-    )  # fmt: skip
-    row: Row = {"candidate": found.candidate, "cell": found.cell}
-    row |= {field: getattr(found, field) for field in counted}
+    row: Row = {field: getattr(found, field) for field in _DECLINING_COUNTS}
     for name, estimate in (("precision", found.precision), ("recall", found.recall)):
-        row[name] = estimate.value
-        row |= {f"{name}_{field}": getattr(estimate, field) for field in ("low", "high", "worst", "best", "method")}
+        row |= {f"{name}{field and '_'}{field}": getattr(estimate, field or "value") for field in _SHARE}
     return row
 
 

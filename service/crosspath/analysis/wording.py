@@ -268,8 +268,9 @@ def p_text(estimate: Estimate) -> str:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """A Markdown table; its cells are text, and can't break out of it."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cell_text(value) for value in line) + " |" for line in lines) + "\n"
+    first, *rest = ([cell_text(value) for value in line] for line in (head, *rows))
+    lines = [first, ["---"] * len(head), *rest]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def cell_text(value: object) -> str:

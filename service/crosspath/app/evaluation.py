@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from crosspath.analysis import decomposition_tables, report_markdown, summary_text
 from crosspath.analysis.partitions import partition_rows
+from crosspath.analysis.styles import STYLE_COLUMNS, style_rows
+from crosspath.analysis.tables import DECLINING_COLUMNS
 from crosspath.pipeline.judge import FactIndex
 from crosspath.pipeline.plan import matched_cell
 from crosspath.types import Comparison, Decomposition, Facts, Judgement
@@ -24,8 +26,10 @@ _EMPTY = {
         "candidate", "cell", "alarm", "public_value", "public_low", "public_high", "heldout_value", "heldout_low", "heldout_high",
         "value", "low", "high", "n", "missing", "unstable", "worst", "best", "estimand", "method", "p_value",
     ),
+    "styles": STYLE_COLUMNS,
+    "abstentions": DECLINING_COLUMNS,
 }  # fmt: skip
-"""Columns of frames without a row: nothing failed, there is no path to compare with, or no held-out task."""
+"""Columns of frames without a row: nothing failed, no path to compare with, no held-out task, or only one request style."""
 
 
 SHOWN_CANDIDATES = 6
@@ -108,6 +112,12 @@ class Evaluation:
     def partitions(self) -> "pd.DataFrame":
         """One row per candidate and cell: public and held-out pass rates, ``value`` (public - held-out, -1 to 1), the alarm."""
         return _framed("partitions", partition_rows(self.judgement.partition_gaps))
+
+    @cached_property
+    def styles(self) -> "pd.DataFrame":
+        """One row per request style and cell, for candidates that differ in nothing else: ``rate`` (0 to 1) with its interval,
+        ``value`` (difference to the style ``first``, -1 to 1) with its own, damage; and rows for ``exam - production``."""
+        return _framed("styles", style_rows(self.judgement.style_spreads))
 
     def _frame(self, table: str) -> "pd.DataFrame":
         return _framed(table, getattr(decomposition_tables(self.judgement, self.facts.cells), table))

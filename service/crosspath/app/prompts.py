@@ -72,6 +72,12 @@ def contract_document(name: str, own: Own) -> dict[str, Any]:
     return contract.model_dump(mode="json") | {"digest": contract.digest}
 
 
+def _form(contract: Contract) -> str:
+    if contract.abstain is None:
+        return "no form: what can't be done can't be declined rightly"
+    return f"the only field {contract.abstain!r}" if contract.shape == "json" else f"a text that begins with {contract.abstain!r}"
+
+
 def contract_text(document: dict[str, Any]) -> str:
     """For a person: a head, the tools, and the text word for word."""
     contract = Contract.model_validate({key: value for key, value in document.items() if key != "digest"})
@@ -80,6 +86,7 @@ def contract_text(document: dict[str, Any]) -> str:
         f"reply shape  {contract.shape}" + (f" (shell text in the field {contract.field!r})" if contract.shape == "json" else ""),
         f"discloses    {contract.discloses}",
         f"reference    {contract.reference}",
+        f"declining    {_form(contract)}",
     ]
     for tool in contract.tools:
         how = f"its {tool.argument!r} is shell text" if tool.argument else f"writes a file: {' and '.join(tool.write or ())}"

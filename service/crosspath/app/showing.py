@@ -78,6 +78,7 @@ def show_document(evaluation: Evaluation, chosen: Selection) -> dict[str, Any]:
         "trial": chosen.trial,
         "messages": [message.model_dump(mode="json") for message in task.messages],
         "instruction": task.instruction,
+        "infeasible": task.infeasible,
         "contracts": _told(evaluation.facts, chosen.cells),
         "cells": [index.cell(task, cell, chosen.trial) for cell in chosen.cells],
     }
@@ -201,6 +202,7 @@ def _score(score: Score | None) -> dict[str, Any] | None:
         "reported_ok": score.reported_ok,
         "cause": score.cause,
         "reason": score.reason,
+        "infeasible": score.infeasible,
     }
 
 
@@ -217,6 +219,8 @@ def show_text(document: dict[str, Any], *, every: bool = False, full: bool = Fal
     for message in document["messages"]:
         lines += [f"{message['role']}:", *_indented(message["content"])]
     lines += [*_indented(document["instruction"]), ""]
+    if document["infeasible"]:
+        lines += [f"can't be done: {document['infeasible']}", ""]
     for name, told in document["contracts"].items():
         text = told["text" if full else "disclosure"].rstrip("\n")
         lines += [f"told {name}:" if full else f"told {name} (--full for all of it):", *_indented(text), ""]
@@ -234,11 +238,17 @@ def _verdict(cell: dict[str, Any]) -> str:
     score = cell["score"]
     if score is None:
         return f"no verdict: {cell['fault'] or cell['setup_failed'] or 'not scored'}"
-    words = "passed" if score["passed"] else f"failed: {score['cause'] or 'exit status'}"
+    words = _judged(score)
     silent = ", although the path told that all is well" if score["reported_ok"] and not score["state_ok"] else ""
     others = [passed for passed in cell["repeats"] if passed is not None]
     again = f"; replayed {len(others)} more times: passed {sum(others)}" if others else ""
     return words + silent + (f" ({score['reason']})" if score["reason"] else "") + again
+
+
+def _judged(score: dict[str, Any]) -> str:
+    if score["infeasible"]:
+        return "declined rightly" if score["passed"] else f"not declined rightly: {score['cause'] or 'acted, changed nothing'}"
+    return "passed" if score["passed"] else f"failed: {score['cause'] or 'exit status'}"
 
 
 def _cell_lines(cell: dict[str, Any]) -> Iterator[str]:

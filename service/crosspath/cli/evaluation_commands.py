@@ -209,6 +209,7 @@ def document_of(evaluation: "Evaluation") -> dict[str, Any]:
         "warnings": list(judgement.warnings),
         "decompositions": [d.model_dump(mode="json") | {"blind": d.blind} for d in judgement.decompositions],
         "comparisons": [c.model_dump(mode="json") for c in judgement.comparisons],
+        "abstentions": [a.model_dump(mode="json") for a in judgement.abstentions],
         "partition_gaps": [gap.model_dump(mode="json") for gap in judgement.partition_gaps],
         "spend": judgement.spend.model_dump(mode="json"),
         "failures": decomposition_tables(judgement, facts.cells).failures,
@@ -237,6 +238,7 @@ def exit_code(evaluation: "Evaluation") -> int:
     """
     from crosspath.analysis import inconclusive
 
+    from crosspath.analysis.coverage import inconclusive_declining
     facts, decompositions = evaluation.facts, evaluation.judgement.decompositions
     faults = [record.fault for record in (*facts.trials, *facts.replays) if record.fault]
     if any(d.control.status == "broken" for d in decompositions):
@@ -245,7 +247,8 @@ def exit_code(evaluation: "Evaluation") -> int:
         return EXIT_INCONCLUSIVE
     if evaluation.tracking_error or any(fault.type != "not_recorded" for fault in faults):
         return EXIT_INFRASTRUCTURE
-    return EXIT_INCONCLUSIVE if any(map(inconclusive, decompositions)) else EXIT_DONE
+    thin = any(map(inconclusive, decompositions)) or inconclusive_declining(decompositions, evaluation.judgement.abstentions)
+    return EXIT_INCONCLUSIVE if thin else EXIT_DONE
 
 
 def _print_summary(evaluation: "Evaluation") -> None:
@@ -280,7 +283,7 @@ EFFECTS = ("damage", "compensation", "matched_gap")
 
 
 def _rate(cell: Any) -> str:
-    if cell is None:
+    if cell is None or not cell.planned:
         return "-"
     return f"{cell.passed}/{cell.scored}" + (f" of {cell.planned}" if cell.scored != cell.planned else "")
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Literal
 
 from crosspath.analysis import CellInput, compare, decompose, judge_control, needs_repeats, spend
+from crosspath.analysis.abstention import Declining, abstention, way_of
 from crosspath.analysis.partitions import partition_gap
 from crosspath.analysis.style_spreads import style_spread
 from crosspath.pipeline.disclosure import same_path
@@ -254,7 +255,24 @@ class FactIndex:
 
     def abstentions(self) -> tuple[Abstention, ...]:
         """How each cell's replies decline; empty without an infeasible task."""
-        return ()
+        if all(task.infeasible is None for task in self.facts.tasks):
+            return ()
+        return tuple(self._abstention(cell) for cell in self.facts.cells if not cell.control)
+
+    def _abstention(self, cell: PlannedCell) -> Abstention:
+        keys = [*self._keys(cell), *self._keys(cell, infeasible=True)]
+        told = self._contracts.get(cell.contract)
+        return abstention(cell, told.abstain if told else None, [self._declining(cell, task, key) for task, _, key in keys])
+
+    def _declining(self, cell: PlannedCell, task: Task, trial: TrialKey) -> Declining:
+        key = ReplayKey(trial=trial, path=cell.path, encoded=cell.encoded)
+        found, replay = self._scores.get((cell.validator, key)), self._replays.get(key)
+        infeasible = task.infeasible is not None
+        if found is None or replay is None:
+            return Declining(task.id, infeasible, None)
+        repeats = range(1, self._repeats[trial, cell.path, cell.encoded])
+        unstable = infeasible and (not found.passed) in (self._passed(cell, trial, repeat) for repeat in repeats)
+        return Declining(task.id, infeasible, way_of(replay.delivery), found.state_ok, unstable)
 
     def partition_gaps(self) -> tuple[PartitionGap, ...]:
         """Public against held-out tasks, for RR and the cell that is the candidate as deployed; empty without both partitions."""

@@ -32,10 +32,11 @@ from crosspath.adapters.mlflow_tracker.params import (
 )
 from crosspath.adapters.mlflow_tracker.rows import Row, RowSource, select_rows
 from crosspath.analysis import effect_label
+from crosspath.analysis.abstention import one_sentence
 from crosspath.analysis.report import report_markdown
 from crosspath.escaping import markdown
 from crosspath.store.bundle import figure_prefix
-from crosspath.types import Cell, Decomposition, Effect, EvaluationHead, Facts, Judgement, Text, digest
+from crosspath.types import Abstention, Cell, Decomposition, Effect, EvaluationHead, Facts, Judgement, Text, digest
 
 EVALUATION_TAG, CANDIDATE_TAG, CELL_TAG = "crosspath.evaluation", "crosspath.candidate", "crosspath.cell"
 IDENTITY_TAG = "crosspath.identity"
@@ -131,15 +132,18 @@ def _parent(facts: Facts, judgement: Judgement) -> RunContent:
     tags = _common_tags(facts) | {"crosspath.role": "evaluation", NOTE_TAG: note}
     told = tuple(text.name for text in facts.contracts)
     scored = any(cell.scored for one in judgement.decompositions for cell in one.cells)
+    scored = scored or any(one.scored for one in judgement.abstentions)
     complete = scored and facts.head.status == "finished"
     name = parent_name(facts)
     return _run(name, parent_params(facts), spend_metrics(judgement), tags, prompts=told, complete=complete)
 
 
-def _is_complete(facts: Facts, cell: Cell) -> bool:
+def _is_complete(facts: Facts, cell: Cell, declining: Abstention | None) -> bool:
     """A candidate may have all its results although the evaluation was stopped, and none although it was not."""
-    missing = cell.scored + cell.unstable < cell.planned
-    return bool(cell.scored) and (facts.head.status == "finished" or not missing)
+    counted = (cell, declining) if declining else (cell,)
+    unstable = cell.unstable + (declining.recall.unstable if declining else 0)
+    missing = unstable < sum(one.planned - one.scored for one in counted)
+    return any(one.scored for one in counted) and (facts.head.status == "finished" or not missing)
 
 
 def _nested(
@@ -156,21 +160,34 @@ def _nested(
     params = cell_params(facts, candidate, cell) if candidate else {"candidate": decomposition.candidate}
     metrics = cell_metrics(cell, decomposition if matched else None) | _beside(judgement, decomposition.candidate, cell)
     tags = _common_tags(facts) | _cell_tags(decomposition, cell, matched)
-    note = "\n".join(_note_lines(facts.head.id, decomposition, cell, matched, len(rows), of)) + "\n"
-    tags[NOTE_TAG] = fit_note(note, "bundle/report.md")
+    declining = _declining(judgement, decomposition.candidate, cell)
+    lines = [*_note_lines(facts.head.id, decomposition, cell, matched, len(rows), of), *_declining_lines(declining)]
+    tags[NOTE_TAG] = fit_note("\n".join(lines) + "\n", "bundle/report.md")
     prefix = figure_prefix(decomposition.candidate, number)
     figures = (f"figures/{prefix}-two-by-two.png", f"figures/{prefix}-causes.png") if matched else ()
     name = run_name(decomposition.candidate, cell)
-    complete = _is_complete(facts, cell)
+    complete = _is_complete(facts, cell, declining)
     return _run(name, params, metrics, tags, figures=figures, rows=rows, prompts=(cell.contract,), complete=complete)
+
+
+def _declining(judgement: Judgement, candidate: str, cell: Cell) -> Abstention | None:
+    """How the cell's replies decline, where there are tasks that can't be done."""
+    found = (one for one in judgement.abstentions if one.planned and (one.candidate, one.cell) == (candidate, cell.name))
+    return next(found, None)
+
+
+def _declining_lines(found: Abstention | None) -> Iterator[str]:
+    if found:
+        yield ""
+        yield f"{markdown(one_sentence(found))} Not among the trials above."
+        yield f"Precision {estimate_text(found.precision)}, recall {estimate_text(found.recall)}."
 
 
 def _beside(judgement: Judgement, candidate: str, cell: Cell) -> dict[str, float]:
     """What is kept apart from pass rates and effects: declining, held-out tasks, request styles."""
     found: dict[str, float] = {}
-    for abstention in judgement.abstentions:
-        if (abstention.candidate, abstention.cell) == (candidate, cell.name):
-            found |= abstention_metrics(abstention)
+    if declining := _declining(judgement, candidate, cell):
+        found |= abstention_metrics(declining)
     for gap in judgement.partition_gaps:
         if (gap.candidate, gap.cell) == (candidate, cell.name):
             found |= partition_metrics(gap)

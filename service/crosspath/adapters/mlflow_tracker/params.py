@@ -152,8 +152,19 @@ def _bounds(decomposition: Decomposition) -> dict[str, float | int | None]:
 
 
 def abstention_metrics(found: Abstention) -> dict[str, float]:
-    """Precision and recall of declining, and the counts behind them; apart from every pass rate."""
-    return {}
+    """Precision and recall of declining and the counts behind them, apart from every pass rate; intervals: the description."""
+    if not found.planned:
+        return {}
+    return finite(
+        {
+            "abst_prec": found.precision.value,
+            "abst_recl": found.recall.value,
+            "abst_right": found.declined,
+            "abst_other": found.declined_otherwise,
+            "abst_acted": found.acted,
+            "abst_overd": found.declined_feasible,
+        }
+    )
 
 
 def partition_metrics(found: PartitionGap) -> dict[str, float]:
