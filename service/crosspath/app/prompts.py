@@ -84,9 +84,9 @@ def contract_text(document: dict[str, Any]) -> str:
     lines = [
         f"{contract.name}  version {contract.version}",
         f"reply shape  {contract.shape}" + (f" (shell text in the field {contract.field!r})" if contract.shape == "json" else ""),
+        f"declining    {_form(contract)}",
         f"discloses    {contract.discloses}",
         f"reference    {contract.reference}",
-        f"declining    {_form(contract)}",
     ]
     for tool in contract.tools:
         how = f"its {tool.argument!r} is shell text" if tool.argument else f"writes a file: {' and '.join(tool.write or ())}"
