@@ -18,8 +18,8 @@ from crosspath.pipeline.evaluate import Progress
 from crosspath.types import Facts, Fault, Judgement
 
 COMMANDS = (
-    "run", "plan", "replay", "validate", "report", "show", "log", "prompts", "tasks", "contracts", "transports", "ui", "doctor",
-    "demo",
+    "run", "plan", "replay", "validate", "report", "show", "log", "prompts", "tasks", "contracts", "styles", "transports", "ui",
+    "doctor", "demo",
 )  # fmt: skip
 HEAVY = ("mlflow", "ray", "litellm", "great_expectations", "pandas", "scipy", "matplotlib", "pyarrow", "rich")
 
@@ -33,8 +33,8 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
 
 @pytest.mark.parametrize(
     "command",
-    [*COMMANDS[:8], "contracts list", "contracts show", "doctor", "demo", "ui", "tasks list", "tasks show", "tasks check",
-     "transports list", "transports show", "transports try"],
+    [*COMMANDS[:8], "contracts list", "contracts show", "styles list", "styles show", "doctor", "demo", "ui", "tasks list",
+     "tasks show", "tasks check", "transports list", "transports show", "transports try"],
 )  # fmt: skip
 def test_every_command_has_json(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Every command that gives something takes `--json`."""
@@ -87,7 +87,7 @@ def test_wrong_arguments_are_one_line(arguments: list[str], words: str, capsys: 
     assert "--help)" in err
 
 
-@pytest.mark.parametrize("arguments", [[], ["tasks"], ["transports"]])
+@pytest.mark.parametrize("arguments", [[], ["tasks"], ["styles"], ["transports"]])
 def test_no_command_shows_help(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Without a command there is help, as an answer and not as a complaint."""
     assert run(arguments) == 2

@@ -179,7 +179,7 @@ def test_description_that_is_too_long() -> None:
         ({"a": "x" * 6_001}, {}, {}, "has 6001 characters, MLflow keeps 6000"),
         ({}, {}, {"a": "x" * 8_001}, "has 8001 characters, MLflow keeps 8000"),
         ({}, {"a": float("inf")}, {}, "metric a is inf"),
-        ({}, {f"m{number}": 1.0 for number in range(61)}, {}, "61 metrics"),
+        ({}, {f"m{number}": 1.0 for number in range(MAX_METRICS + 1)}, {}, "65 metrics"),
     ],
 )
 def test_refused_before_logging(params: dict[str, str], metrics: dict[str, float], tags: dict[str, str], problem: str) -> None:

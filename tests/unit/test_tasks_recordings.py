@@ -31,7 +31,8 @@ def test_defaults() -> None:
 def test_all_that_may_be_known() -> None:
     """Messages, turn, fidelity, reason of the end, usage, latency and served model are kept."""
     recorded = one(
-        reply="ls", contract="json-object", request_style="terse", trial=2, turn=1, messages=[{"role": "tool", "content": "x", "tool_call_id": "1"}],
+        reply="ls", contract="json-object", request_style="terse", trial=2, turn=1,
+        messages=[{"role": "tool", "content": "x", "tool_call_id": "1"}],
         fidelity="reserialised", finish_reason="stop", usage={"prompt_tokens": 3}, latency_s=0.5, served_model="m-2",
     )  # fmt: skip
     assert (recorded.contract, recorded.trial, recorded.turn, recorded.messages[0]["role"]) == ("json-object", 2, 1, "tool")

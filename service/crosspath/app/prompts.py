@@ -1,4 +1,4 @@
-"""``crosspath prompts`` and ``crosspath contracts``: what models are told, word for word."""
+"""``crosspath prompts``, ``contracts`` and ``styles``: what models are told, word for word."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -92,3 +92,21 @@ def contract_text(document: dict[str, Any]) -> str:
         how = f"its {tool.argument!r} is shell text" if tool.argument else f"writes a file: {' and '.join(tool.write or ())}"
         lines.append(f"tool         {tool.name}: {how}" + (f", on the path {tool.path}" if tool.path else ""))
     return "\n".join([*lines, "", contract.text.rstrip("\n")])
+
+
+def style_document(name: str, own: Own) -> dict[str, Any]:
+    """A request style by name or file, with its words.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    style = own.style(name)
+    return style.model_dump(mode="json") | {"digest": style.digest}
+
+
+def style_text(document: dict[str, Any]) -> str:
+    """For a person: a head, and the words around the place of the instruction."""
+    lines = [f"{document['name']}  version {document['version']}"]
+    lines += [document["summary"]] if document["summary"] else []
+    lines += [f"pair  {document['pair']}"] if document["pair"] else []
+    return "\n".join([*lines, "", document["text"]])

@@ -211,6 +211,7 @@ def document_of(evaluation: "Evaluation") -> dict[str, Any]:
         "comparisons": [c.model_dump(mode="json") for c in judgement.comparisons],
         "abstentions": [a.model_dump(mode="json") for a in judgement.abstentions],
         "partition_gaps": [gap.model_dump(mode="json") for gap in judgement.partition_gaps],
+        "style_spreads": [spread.model_dump(mode="json") for spread in judgement.style_spreads],
         "spend": judgement.spend.model_dump(mode="json"),
         "failures": decomposition_tables(judgement, facts.cells).failures,
         "mlflow": {"run": evaluation.run_id, "url": evaluation.url, "error": evaluation.tracking_error},

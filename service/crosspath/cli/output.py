@@ -22,7 +22,7 @@ StoreOption = Annotated[
     str | None, typer.Option("--store", help="Directory of the ledger (default: $CROSSPATH_STORE or .crosspath).")
 ]
 PathsOption = Annotated[Path | None, typer.Option("--paths", help="YAML file with own paths by name (no more than that).")]
-SpecOption = Annotated[Path | None, typer.Option("--spec", help="A spec whose own paths and contracts count, too.")]
+SpecOption = Annotated[Path | None, typer.Option("--spec", help="A spec whose own paths, contracts and styles count, too.")]
 WIDTH_OF_A_FILE = 200
 """Columns of a table where standard output is no terminal."""
 

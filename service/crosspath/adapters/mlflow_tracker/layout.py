@@ -193,7 +193,7 @@ def _beside(judgement: Judgement, candidate: str, cell: Cell) -> dict[str, float
             found |= partition_metrics(gap)
     for spread in judgement.style_spreads:
         if candidate in spread.candidates.values() and spread.cell == cell.name:
-            found |= style_metrics(spread)
+            found |= style_metrics(spread, candidate)
     return found
 
 

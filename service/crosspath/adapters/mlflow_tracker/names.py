@@ -18,7 +18,7 @@ MAX_TAG = 8_000
 MAX_NAME = 250
 MAX_BATCH = 100
 """Params or tags in one call."""
-MAX_METRICS = 60
+MAX_METRICS = 64
 """Metrics of one run that a person can still compare."""
 MAX_PROMPT = 100_000
 NOTE_TAG = "mlflow.note.content"

@@ -76,6 +76,8 @@ def cell_params(facts: Facts, candidate: Candidate, cell: Cell) -> dict[str, str
         "op": point,
         "harness": candidate.harness,
         "request_style": generation.request_style,
+        "request_style.version": _version(facts.styles, generation.request_style),
+        "request_style.digest": lock.styles.get(generation.request_style),
         "tools": ", ".join(generation.tools) if generation.tools is not None else "all",
         "validator": candidate.validator,
         "validator.digest": lock.suites.get(candidate.validator),
@@ -182,9 +184,19 @@ def partition_metrics(found: PartitionGap) -> dict[str, float]:
     )
 
 
-def style_metrics(found: StyleSpread) -> dict[str, float]:
-    """How far the request style alone moves the pass rate."""
-    return {}
+def style_metrics(found: StyleSpread, candidate: str) -> dict[str, float]:
+    """The candidate's own difference to the first style, how far all lie apart, and exam - production with its interval."""
+    own = [estimate for style, estimate in found.differences.items() if found.candidates[style] == candidate]
+    framing = found.framing
+    return finite(
+        {
+            "style_diff": _points(own[0].value) if own else None,
+            "style_sprd": _points(found.spread),
+            "framing_pp": _points(framing.value) if framing else None,
+            "frame_low": _points(framing.low) if framing else None,
+            "frame_high": _points(framing.high) if framing else None,
+        }
+    )
 
 
 def spend_metrics(judgement: Judgement) -> dict[str, float]:
