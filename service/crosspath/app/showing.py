@@ -14,6 +14,7 @@ from crosspath.errors import ConfigError
 from crosspath.escaping import escape, one_line, unescape
 from crosspath.pipeline.plan import matched_cell
 from crosspath.spec import Spec
+from crosspath.styles import PLAIN
 from crosspath.types import Facts, PlannedCell, Replay, ReplayJob, ReplayKey, Score, Task, Trial, TrialKey
 
 LONGEST_OUTPUT = 4000
@@ -80,6 +81,7 @@ def show_document(evaluation: Evaluation, chosen: Selection) -> dict[str, Any]:
         "instruction": task.instruction,
         "infeasible": task.infeasible,
         "contracts": _told(evaluation.facts, chosen.cells),
+        "request_styles": _styles(evaluation.facts, chosen.cells),
         "cells": [index.cell(task, cell, chosen.trial) for cell in chosen.cells],
     }
 
@@ -93,6 +95,12 @@ def _told(facts: Facts, cells: Sequence[PlannedCell]) -> dict[str, dict[str, str
         text = texts.get(name, "")
         found[name] = {"text": text, "disclosure": _disclosure(text, texts.get(references.get(name, name), text))}
     return found
+
+
+def _styles(facts: Facts, cells: Sequence[PlannedCell]) -> dict[str, str]:
+    """Request style -> the words around the instruction, of those that add any."""
+    texts = {text.name: text.content for text in facts.styles if text.content != PLAIN.text}
+    return {name: texts[name] for name in dict.fromkeys(cell.generation.request_style for cell in cells) if name in texts}
 
 
 def _disclosure(text: str, reference: str) -> str:
@@ -125,6 +133,7 @@ class _Index:
             "candidate": cell.candidate,
             "cell": cell_name(cell),
             "told": cell.contract,
+            "request_style": cell.generation.request_style,
             "matched": (cell.told, cell.done) == self._own[cell.candidate] and not cell.control,
             "messages": list(trial.request.messages) if trial else [],
             "tools": list(trial.request.tools) if trial else [],
@@ -224,11 +233,15 @@ def show_text(document: dict[str, Any], *, every: bool = False, full: bool = Fal
     for name, told in document["contracts"].items():
         text = told["text" if full else "disclosure"].rstrip("\n")
         lines += [f"told {name}:" if full else f"told {name} (--full for all of it):", *_indented(text), ""]
+    for name, text in document["request_styles"].items():
+        lines += [f"asked {name}:", *_indented(text), ""]
     width = max((len(cell["candidate"]) for cell in document["cells"]), default=0)
     lines += [f"  {cell['candidate']:{width}}  {cell['cell']:7}  {_verdict(cell)}" for cell in document["cells"]]
     shown = [cell for cell in document["cells"] if every or cell["matched"] or cell["cell"] == "RR"]
     for cell in shown:
-        lines += ["", f"== {cell['candidate']} · told {cell['told']}, done {cell['done']}  [{cell['cell']}]", *_cell_lines(cell)]
+        asked = f", asked {cell['request_style']}" if cell["request_style"] in document["request_styles"] else ""
+        head = f"== {cell['candidate']} · told {cell['told']}{asked}, done {cell['done']}  [{cell['cell']}]"
+        lines += ["", head, *_cell_lines(cell)]
     if others := list(dict.fromkeys(cell["cell"] for cell in document["cells"] if cell not in shown)):
         lines += ["", f"more: {', '.join(f'--cell {name}' for name in others)}, or --all"]
     return "\n".join(one_line(line, keep="\t") for line in lines)  # whatever a name holds, it adds no line
