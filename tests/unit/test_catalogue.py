@@ -18,6 +18,7 @@ from crosspath.catalogue import (
 )
 from crosspath.errors import ConfigError
 from crosspath.tasks import require_unique
+from crosspath.tasks.exchange import untouched
 
 HAZARDS = {
     "apostrophe", "double-quote", "dollar", "backtick", "backslash", "bang", "newline", "glob", "leading-dash", "percent",
@@ -27,20 +28,29 @@ HAZARDS = {
 
 def test_six_families_of_four_tiers() -> None:
     """The catalogue has 24 tasks: each of six families once at each of the tiers 0 to 3."""
-    tasks = catalogue_tasks()
-    require_unique(tasks)
+    require_unique(catalogue_tasks())
+    tasks = [task for task in catalogue_tasks() if task.infeasible is None]
     assert len({task.family for task in tasks}) == 6
     assert Counter((task.family, task.tier) for task in tasks) == {(task.family, tier): 1 for task in tasks for tier in range(4)}
 
 
 def test_every_shipped_task_is_complete() -> None:
-    """Each has an oracle, a naive command, a public incident and known hazards; tier 0 has none that a shell reads."""
+    """Each has an oracle unless it can't be done, a naive command, a public incident and known hazards; tier 0 has none that a
+    shell reads."""
     for task in catalogue_tasks():
-        assert task.oracle
+        assert bool(task.oracle) is (task.infeasible is None)
         assert task.naive
         assert task.meta["incident"].startswith("https://")
         assert set(task.hazards) <= HAZARDS
         assert set(task.hazards) <= {"newline"} if task.tier == 0 else task.hazards
+
+
+def test_one_family_can_t_be_done() -> None:
+    """It has tasks of every tier, each of which says why; whoever declines leaves the fixture as it was."""
+    tasks = [task for task in catalogue_tasks() if task.infeasible is not None]
+    assert {task.family for task in tasks} == {"infeasible"}
+    assert {task.tier for task in tasks} == {0, 1, 2, 3}
+    assert all(task.expected == untouched(task.fixture) and task.setup is None for task in tasks)
 
 
 def test_every_hazard_occurs() -> None:
