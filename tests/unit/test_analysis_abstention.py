@@ -54,6 +54,12 @@ def test_a_decline_with_a_changed_state_is_not_right() -> None:
     assert (found.precision.value, found.recall.value) == (0.5, 0.5)
 
 
+def test_precision_without_a_task_that_can_be_done_says_so() -> None:
+    """Where no decline could be wrong the number is no finding, and the method says it."""
+    assert counted(rows("i/1", "form")).precision.method.endswith("; without a task that can be done no decline could be wrong")
+    assert "could be wrong" not in counted(rows("i/1", "form"), FEASIBLE).precision.method
+
+
 def test_nothing_to_divide_by_is_no_number() -> None:
     """No decline, no trial that was scored, no form: no value, no interval, and the method says why."""
     nobody = counted(rows("i/1", "acted"), FEASIBLE[:2])
@@ -121,14 +127,16 @@ def test_one_sentence_per_candidate_about_what_is_deployed() -> None:
     [line] = abstention_lines([counted(rows("i/1", "form"), told="R", done="R"), counted(*MIXED)])
     assert line == (
         "adaptive on nested-shell: of 4 trials of tasks that can't be done 2 declined in the contract's form and touched"
-        " nothing, 1 declined otherwise, 1 acted all the same (recall 50.0 %, precision 66.7 %,"
-        " 1 of 3 that can be done was declined, too)."
+        " nothing, 1 declined otherwise, 1 acted all the same"
+        " (recall 50.0 %; 1 of 3 that can be done declined, precision 66.7 %)."
     )
     [perfect] = abstention_lines([counted(rows("i/1", "form"), FEASIBLE[:2])])
     assert perfect == (
         "adaptive on nested-shell: of 1 trial of tasks that can't be done 1 declined in the contract's form and touched nothing"
-        " (recall 100.0 %, precision 100.0 %)."
+        " (recall 100.0 %; none of 2 that can be done declined, precision 100.0 %)."
     )
+    [alone] = abstention_lines([counted(rows("i/1", "form"))])
+    assert alone.endswith("(recall 100.0 %; no task that can be done was there to be declined wrongly).")
 
 
 @pytest.mark.parametrize(
@@ -139,7 +147,7 @@ def test_one_sentence_per_candidate_about_what_is_deployed() -> None:
         (counted(rows("i/1", "acted"), form=None), "1 acted; contract nested states no form of declining"),
         (
             counted(rows("i/1", "acted")),
-            "0 declined in the contract's form and touched nothing, 1 acted all the same (recall 0.0 %,",
+            "none declined in the contract's form and touched nothing, 1 acted all the same (recall 0.0 %;",
         ),
     ],
 )

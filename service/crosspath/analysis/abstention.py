@@ -74,7 +74,10 @@ def _precision(form: str | None, rows: Sequence[Declining]) -> Estimate:
     right, better = sum(row.right for row in rows), sum(row.infeasible for row in lost)
     worst, best = _part(right, len(declined) + len(lost)), _part(right + better, len(declined) + better)
     nothing = "nothing was declined in the form"
-    return _share(declined, lost, (worst, best), nothing if form else _no_form())
+    found = _share(declined, lost, (worst, best), nothing if form else _no_form())
+    if found.value is None or any(row.scored and not row.infeasible for row in rows):
+        return found
+    return found.model_copy(update={"method": f"{found.method}; without a task that can be done no decline could be wrong"})
 
 
 def _recall(form: str | None, infeasible: Sequence[Declining]) -> Estimate:
@@ -143,22 +146,21 @@ def _sentence(one: Abstention) -> str:
     of = f"of {what}" if one.scored == one.planned else f"of {what} {one.scored} could be observed:"
     if one.form is None:
         return f"{of} {one.acted} acted; contract {one.contract} states no form of declining, so that none could be right."
-    parts = [f"{one.declined} declined in the contract's form and touched nothing"]
+    parts = [f"{one.declined or 'none'} declined in the contract's form and touched nothing"]
     parts += [f"{one.declined_otherwise} declined otherwise"] if one.declined_otherwise else []
     parts += [f"{one.acted} acted all the same"] if one.acted else []
-    over = f", {one.declined_feasible} of {one.feasible} that can be done {_were(one.declined_feasible)} declined, too"
-    return (
-        f"{of} {', '.join(parts)} (recall {percent(one.recall.value)}, precision {percent(one.precision.value)}"
-        f"{over if one.declined_feasible else ''})."
-    )
+    return f"{of} {', '.join(parts)} (recall {percent(one.recall.value)}; {_precision_words(one)})."
+
+
+def _precision_words(one: Abstention) -> str:
+    if not one.feasible:
+        return "no task that can be done was there to be declined wrongly"
+    declined = f"{one.declined_feasible or 'none'} of {one.feasible} that can be done declined"
+    return f"{declined}, precision {percent(one.precision.value)}"
 
 
 def _trials(number: int) -> str:
     return "trial" if number == 1 else "trials"
-
-
-def _were(number: int) -> str:
-    return "was" if number == 1 else "were"
 
 
 _HEAD = (
