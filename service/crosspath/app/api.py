@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from crosspath.app import adapters
 from crosspath.app.cluster import require_listener
@@ -15,6 +15,7 @@ from crosspath.app.finding import find_facts, require_store
 from crosspath.app.readiness import beforehand, check_ready, executor_kind, in_sandbox, require_executor, resolved_spec
 from crosspath.app.resolve import Resolved
 from crosspath.app.session import Derivation, Opened, gather, open_evaluation
+from crosspath.app.validation import Validation, chosen_suites, is_own
 from crosspath.errors import ConfigError, TrackerError
 from crosspath.pipeline.evaluate import Progress
 from crosspath.pipeline.judge import judge
@@ -22,7 +23,7 @@ from crosspath.ports import Tracker
 from crosspath.spec import Spec
 from crosspath.store.bundle import write_bundle
 from crosspath.store.ledger import Ledger
-from crosspath.types import Comparison, Facts
+from crosspath.types import Comparison, Facts, Text
 
 
 def evaluate(
@@ -108,6 +109,7 @@ def replay(
         return _conclude(ledger, facts, tracker)
 
 
+@overload
 def validate(
     evaluation: str,
     validator: str,
@@ -115,11 +117,33 @@ def validate(
     store: str | Path | None = None,
     track: bool = True,
     notify: Callable[[str], None] = lambda _: None,
-) -> Evaluation:
-    """Judge the stored facts of an evaluation with another validator. Neither a model nor a sandbox is used.
+) -> Evaluation: ...
+@overload
+def validate(
+    evaluation: str,
+    validator: list[str] | tuple[str, ...],
+    *,
+    store: str | Path | None = None,
+    track: bool = True,
+    notify: Callable[[str], None] = lambda _: None,
+) -> Validation: ...
+def validate(
+    evaluation: str,
+    validator: str | list[str] | tuple[str, ...],
+    *,
+    store: str | Path | None = None,
+    track: bool = True,
+    notify: Callable[[str], None] = lambda _: None,
+) -> Evaluation | Validation:
+    """Judge the stored facts of an evaluation with other validators. Neither a model nor a sandbox is used.
+
+    Args:
+        validator: name of a validator or a suite file: the result is the new evaluation. A list of them: the result is a
+            ``Validation``, with one evaluation for each and ``sensitivity``: which verdicts depend on the validator. For the
+            validator that the evaluation is judged by already nothing new is made.
 
     Raises:
-        ConfigError: no such evaluation, or the suite is not acceptable.
+        ConfigError: no such evaluation, or a suite is not acceptable; nothing was written.
         BoundaryError: the ledger or the tracking server failed.
     """
     directory = adapters.store_directory(store)
@@ -127,11 +151,28 @@ def validate(
     with _ledger(directory, notify) as ledger:
         source = find_facts(ledger, evaluation)
         _tell_source(source, evaluation, notify)
-        facts = validate_resolved(source, validator, ledger, Path.cwd())
-        judge(facts, adapters.make_validator())  # before anything is written: a bad suite leaves no evaluation behind
-        tracker = _checked_tracker(directory) if track else None
-        ledger.open_evaluation(facts)
-        return _conclude(ledger, ledger.facts(facts.head.id), tracker)
+        suites = chosen_suites((validator,) if isinstance(validator, str) else validator, Path.cwd(), notify)
+        judged = _rejudged(ledger, source, suites, track, notify)
+    return judged.evaluations[0] if isinstance(validator, str) else judged
+
+
+def _rejudged(ledger: Ledger, source: Facts, suites: Sequence[Text], track: bool, notify: Callable[[str], None]) -> Validation:
+    own = Evaluation(source, judge(source, adapters.make_validator()), run_id=source.head.mlflow_run)
+    others = [suite for suite in suites if not is_own(source, suite)]
+    for suite in others:  # before anything is written: a bad suite leaves no evaluation behind
+        judge(validate_resolved(source, suite, ledger), adapters.make_validator())
+    for suite in suites:
+        if suite not in others:
+            notify(f"{source.head.id} is judged by {suite.name} already: nothing new is made for it")
+    tracker = _checked_tracker(ledger.directory) if track and others else None
+    made = {suite.digest: _derived(ledger, source, suite, tracker) for suite in others}
+    return Validation(own, tuple(made.get(suite.digest, own) for suite in suites))
+
+
+def _derived(ledger: Ledger, source: Facts, suite: Text, tracker: Tracker | None) -> Evaluation:
+    facts = validate_resolved(source, suite, ledger)
+    ledger.open_evaluation(facts)
+    return _conclude(ledger, ledger.facts(facts.head.id), tracker)
 
 
 def load(evaluation: str = "latest", *, store: str | Path | None = None) -> Evaluation:

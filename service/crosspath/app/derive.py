@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from crosspath import catalogue
 from crosspath.app.harness_code import identify
 from crosspath.app.resolve import Resolved, path_specs
 from crosspath.errors import ConfigError
@@ -15,7 +14,7 @@ from crosspath.spec import Spec, load_spec
 from crosspath.store.ledger import Ledger
 from crosspath.styles import PLAIN
 from crosspath.transports import find_path
-from crosspath.types import Candidate, Facts, PathSpec, RequestStyle, canonical_json, digest
+from crosspath.types import Candidate, Facts, PathSpec, RequestStyle, Text, canonical_json, digest
 
 LONGEST_NAME = 60
 """Letters of a candidate's name, as specs allow them."""
@@ -108,14 +107,8 @@ def _spec(source: Facts, candidates: Sequence[Candidate]) -> Spec:
     return load_spec(canonical_json(document), f"the spec of {source.head.id}")
 
 
-def validate_resolved(source: Facts, validator: str, ledger: Ledger, base: Path) -> Facts:
-    """``source`` with every candidate judged by ``validator``, under a new id; not written yet.
-
-    Raises:
-        ConfigError: there is no such suite.
-    """
-    own = base / validator
-    suite = catalogue.suite_text(str(own) if own.is_file() else validator)
+def validate_resolved(source: Facts, suite: Text, ledger: Ledger) -> Facts:
+    """``source`` with every candidate judged by ``suite``, under a new id; not written yet."""
     now = time.time()
     head = source.head.model_copy(
         update={

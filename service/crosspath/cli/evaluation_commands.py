@@ -33,6 +33,8 @@ NoMlflow = Annotated[bool, typer.Option("--no-mlflow", help="Keep the result in 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the tree."""
+    from crosspath.cli.validate_command import validate
+
     for command in (run, plan, prompts, replay, validate, report, show, log):
         app.command()(command)
 
@@ -123,19 +125,6 @@ def replay(
     finish(replayed, as_json)
 
 
-def validate(
-    evaluation: EvaluationId,
-    validator: Annotated[str, typer.Option("--validator", help="Name of a shipped validator, or a suite file.")],
-    store: StoreOption = None,
-    no_mlflow: NoMlflow = False,
-    as_json: JsonFlag = False,
-) -> None:
-    """Judge stored final states with another validator. No model, no sandbox."""
-    from crosspath.app import api
-
-    finish(api.validate(evaluation, validator, store=store, track=not no_mlflow, notify=remark), as_json)
-
-
 def report(
     evaluation: EvaluationId = "latest",
     store: StoreOption = None,
@@ -223,11 +212,16 @@ def finish(evaluation: "Evaluation", as_json: bool) -> None:
     if as_json:
         print_json(document_of(evaluation))
     else:
-        _print_summary(evaluation)
-    code = exit_code(evaluation)
-    if evaluation.tracking_error:
-        remark(f"crosspath: not logged to MLflow: {evaluation.tracking_error}; try: crosspath log {evaluation.id}")
-    if code:
+        print_summary(evaluation)
+    leave(evaluation)
+
+
+def leave(*evaluations: "Evaluation") -> None:
+    """Say what was not logged, and leave with the gravest exit code."""
+    for evaluation in evaluations:
+        if evaluation.tracking_error:
+            remark(f"crosspath: not logged to MLflow: {evaluation.tracking_error}; try: crosspath log {evaluation.id}")
+    if code := max(map(exit_code, evaluations)):
         raise typer.Exit(code)
 
 
@@ -238,8 +232,8 @@ def exit_code(evaluation: "Evaluation") -> int:
     are missing data with a warning, not a failure, as long as every cell has a verdict on half of its trials.
     """
     from crosspath.analysis import inconclusive
-
     from crosspath.analysis.coverage import inconclusive_declining
+
     facts, decompositions = evaluation.facts, evaluation.judgement.decompositions
     faults = [record.fault for record in (*facts.trials, *facts.replays) if record.fault]
     if any(d.control.status == "broken" for d in decompositions):
@@ -252,7 +246,8 @@ def exit_code(evaluation: "Evaluation") -> int:
     return EXIT_INCONCLUSIVE if thin else EXIT_DONE
 
 
-def _print_summary(evaluation: "Evaluation") -> None:
+def print_summary(evaluation: "Evaluation") -> None:
+    """A result in plain words, the table of its cells, and where it is kept."""
     say(evaluation.summary().rstrip() + "\n")
     cells = evaluation.judgement.decompositions
     rows = [

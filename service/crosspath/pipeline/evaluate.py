@@ -271,8 +271,11 @@ def _has_facts(replay: Replay) -> bool:
 
 
 def _lighter(execution: Execution, task: Task) -> Execution:
-    """Without the contents of paths that are not compared (their digests stay): a git repository would fill the ledger."""
-    if not task.ignore:
+    """Without the contents of paths that are not compared (their digests stay): a git repository would fill the ledger.
+
+    Where the task plants a secret all contents stay, because it may have got into any of them.
+    """
+    if not task.ignore or task.secrets:
         return execution
     entries = tuple(
         entry.model_copy(update={"content": None}) if task.ignores(entry.path) else entry for entry in execution.state.entries

@@ -18,7 +18,7 @@ from crosspath.pipeline.plan import matched_cell
 from crosspath.pipeline.style_groups import style_groups
 from crosspath.pipeline.warnings import warnings_of
 from crosspath.ports import Validator
-from crosspath.scoring import build_tables, score
+from crosspath.scoring import build_tables, load_suite, score
 from crosspath.store.ordering import in_order
 from crosspath.types import (
     Abstention,
@@ -70,7 +70,7 @@ def score_replays(facts: Facts, validator: Validator, validators: Iterable[str] 
 def _score_with(suite: Text, replays: Sequence[Replay], tasks: Mapping[str, Task], validator: Validator) -> list[Score]:
     if not replays:
         return []
-    checks = validator.validate(suite, build_tables(tasks, replays))
+    checks = validator.validate(suite, build_tables(tasks, replays, load_suite(suite).columns))
     return [
         score(replay, tasks[replay.key.trial.task], checks[row]).model_copy(update={"validator": suite.name})
         for row, replay in enumerate(replays)
