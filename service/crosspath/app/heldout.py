@@ -36,6 +36,15 @@ def seed_in(variable: str, field: str) -> str:
     return seed
 
 
+def seed_named(variable: str | None) -> str | None:
+    """The seed that the option ``--heldout-seed-env`` names; None without it.
+
+    Raises:
+        ConfigError: as :func:`seed_in`.
+    """
+    return None if variable is None else seed_in(variable, "--heldout-seed-env")
+
+
 def seed_fix(variable: str) -> str:
     """What to do about a seed that is missing; it is kept, because another one is another evaluation."""
     return f'export {variable}="$({_HOW})" and keep it: the same seed gives the same tasks'
