@@ -95,7 +95,7 @@ def style_section(found: Sequence[StyleSpread]) -> str:
 def _table(spread: StyleSpread) -> str:
     first = next(iter(spread.candidates))
     head = [
-        "style", "candidate", "rate, 95 %", "missing", "unstable", f"- {first}, 95 %", "n", "worst to best", "p",
+        "style", "candidate", "rate, 95 %", "missing", "unstable", f"difference to {first}, 95 %", "n", "worst to best", "p",
         "damage, these replies",
     ]  # fmt: skip
     rows = [_row(spread, style) for style in spread.candidates]
