@@ -412,33 +412,6 @@ def test_recording_without_any_answer_is_not_enough(here: Path, command: Any) ->
 # -- tasks and the house -------------------------------------------------------------------------------------------------
 
 
-def test_all_tasks_prove_that_they_measure_something(command: Any) -> None:
-    """Every proof of every catalogue task holds: right and tempting commands, mutations, forged observers."""
-    findings = command("tasks", "check")
-    assert len({finding["task"] for finding in findings}) == 24
-    assert [finding for finding in findings if not finding["holds"]] == []
-    proofs = {finding["proof"].partition(":")[0] for finding in findings}
-    assert proofs >= {"right command, raw", "tempting command, raw", "mutation rejected", "forgery found out"}
-    assert "right command, encoded for nested-shell" in proofs
-
-
-def test_weak_task_is_found(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A hostile task whose tempting command is right, and one whose right command is wrong, are named: exit code 1."""
-    common = {"family": "f", "instruction": "x", "expected": {"a": "1"}}
-    tasks = [
-        {**common, "id": "easy", "tier": 2, "oracle": "printf 1 > a", "naive": "printf '%s' 1 > a"},
-        {**common, "id": "wrong", "tier": 0, "oracle": "printf 2 > a"},
-        {**common, "id": "broken", "tier": 0, "oracle": "printf 1 > a", "setup": "exit 3"},
-    ]
-    (here / "tasks.jsonl").write_text("".join(json.dumps(task) + "\n" for task in tasks))
-    assert run(["tasks", "check", "--file", "tasks.jsonl"]) == 1
-    out = capsys.readouterr().out
-    assert "! easy: tempting command, raw: must fail" in out
-    assert "! wrong: right command, raw: must pass" in out
-    assert "could not be run: " in out
-    assert out.rstrip().endswith("do not hold")
-
-
 def test_without_a_sandbox_only_on_demand(
     here: Path, command: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """The tricks that `crosspath tasks check` plays: they work where nothing protects the observers, or they would prove nothing."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from crosspath.catalogue import catalogue_tasks
 from crosspath.types import Observer, Task
 
 COMMIT = {task.id: task for task in catalogue_tasks()}["commit-message/charge"]
-TRICKS = dict(forgeries(COMMIT))
+TRICKS = {forgery.trick: forgery.command for forgery in forgeries(COMMIT)}
 
 
 @pytest.fixture
@@ -63,8 +64,57 @@ def test_only_tasks_with_compared_observers_have_forgeries() -> None:
     assert list(forgeries(Task(id="a", family="f"))) == []
     assert list(forgeries(Task(id="a", family="f", observers=(Observer(name="o", command="cat x"),)))) == []
     plain = Task(id="a", family="f", observers=(Observer(name="o", command="wc -c < x | sort", expected=b"1\xff\n"),))
-    ((name, command),) = forgeries(plain)
-    assert name == "fake programs and start-up files"
-    assert "bin/wc" in command
-    assert "bin/sort" in command
-    assert command.endswith("\ntrue")
+    (forgery,) = forgeries(plain)
+    assert forgery.trick == "fake programs and start-up files"
+    assert "bin/wc" in forgery.command
+    assert "bin/sort" in forgery.command
+    assert forgery.command.endswith("\ntrue")
+
+
+def observed(*commands: str, ignore: tuple[str, ...], env: tuple[tuple[str, str], ...] = ()) -> Task:
+    """A task whose observers must print ``right 0``, ``right 1`` and so on."""
+    observers = (Observer(name=f"o{at}", command=line, expected=b"right %d\n" % at) for at, line in enumerate(commands))
+    return Task(id="a", family="f", observers=tuple(observers), ignore=ignore, env=env)
+
+
+@pytest.mark.parametrize(
+    ("lines", "ignore", "path"),
+    [
+        (["sh check.sh"], ("check.sh",), "check.sh"),
+        (["sh ./check.sh a", 'sh "$WORK/check.sh" b'], ("*.sh",), "check.sh"),
+        ([". ./tools/lib; answer"], ("tools/*",), "tools/lib"),
+        (["bin/check | cat"], ("bin/*",), "bin/check"),
+        (["python3 tool.py --all", "python3 tool.py 'one two'"], ("tool.py",), "tool.py"),
+        (["python3 -c 'import checker'"], ("checker.py",), "checker.py"),
+        (["python3 -m checker"], ("checker.py",), "checker.py"),
+        (["make -s check"], ("[Mm]akefile", "GNUmakefile"), "Makefile"),
+        (["perl check.pl"], ("check.pl",), "check.pl"),
+        (["awk -f sum.awk /dev/null"], ("*.awk",), "sum.awk"),
+        (["node check.js"], ("check.js",), "check.js"),
+        (["sqlite3 :memory: < rows.sql"], ("rows.sql",), "rows.sql"),
+        (["PATH=$PWD/bin:$PATH; check"], ("bin/*",), "bin/check"),
+    ],
+)
+def test_what_an_observer_executes_is_overwritten(lines: list[str], ignore: tuple[str, ...], path: str, tmp_path: Path) -> None:
+    """A path that the observer executes and nothing compares is found, and the lie in it is what the observer prints."""
+    if lines[0].startswith("node") and shutil.which("node") is None:
+        pytest.skip("node is not installed")
+    task = observed(*lines, ignore=ignore)
+    forgery = next(forgery for forgery in forgeries(task) if forgery.paths)
+    assert path in forgery.paths
+    work = tmp_path / "work"
+    work.mkdir()
+    shell(f"export WORK=$PWD; {forgery.command}", work)
+    assert [shell(f"export WORK=$PWD; {line}", work) for line in lines] == [f"right {at}\n" for at in range(len(lines))]
+
+
+def test_programs_on_the_path_of_a_task_are_overwritten() -> None:
+    """A PATH of the task that begins in the work directory makes every program of an observer one of the reply's."""
+    task = observed("check all", ignore=("bin/*",), env=(("PATH", "{work}/bin:/usr/bin"),))
+    assert [forgery.paths for forgery in forgeries(task) if forgery.paths] == [("bin/check", "bin/all", "bin/sitecustomize.py")]
+
+
+def test_what_is_compared_or_read_by_name_is_left_alone() -> None:
+    """A program that is expected, one of the system, and one that nothing ignores give no such trick."""
+    for line in ("sh check.sh", "/usr/bin/env sh /opt/check.sh", "../check", "cat -- $HOME/x"):
+        assert [forgery.paths for forgery in forgeries(observed(line, ignore=("other",))) if forgery.paths] == []

@@ -1,28 +1,42 @@
 """Replies that do the wrong thing and try to make the observers say otherwise: each of them must be found out.
 
 They hold for any task whose observers are compared. The fake programs answer what the task expects; the git forgeries build
-the right commit first and then point git at it, so that only the protection of the observers can tell the difference.
+the right commit first and then point git at it, so that only the protection of the observers can tell the difference. What an
+observer itself takes from the work directory is a matter of the task: ``overwriting``.
 """
 
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from crosspath.app.overwriting import overwrite, own_programs
 from crosspath.types import Observer, Task
 
 
-def forgeries(task: Task) -> Iterator[tuple[str, str]]:
-    """Name of the trick, and the raw command that plays it."""
+@dataclass(frozen=True)
+class Forgery:
+    """A trick and the raw command that plays it; ``paths``: what of the work directory it makes the observers execute."""
+
+    trick: str
+    command: str
+    paths: tuple[str, ...] = ()
+
+
+def forgeries(task: Task) -> Iterator[Forgery]:
+    """Every trick that this task's observers offer a hold for; none where nothing is compared."""
     compared = [observer for observer in task.observers if observer.expected is not None]
     if not compared:
         return
     programs = sorted({name for observer in compared for name in _programs(observer)})
-    yield "fake programs and start-up files", _fake_programs(compared[0], programs) + _wrong(task)
+    yield Forgery("fake programs and start-up files", _fake_programs(compared[0], programs) + _wrong(task))
+    if own := own_programs(task, compared):
+        yield Forgery("what an observer executes", _wrong(task) + "\n" + overwrite(own), tuple(each.path for each in own))
     if "git" in programs and task.oracle is not None:
-        yield "git replace", _git_replace(task.oracle)
-        yield "git object under another's name", _git_object(task.oracle)
-        yield "git commondir and a transport", _wrong(task) + "\n" + _git_transport(_seen_by_git(compared))
-        yield "git configuration and hooks", _git_configuration(compared[0]) + _wrong(task)
+        yield Forgery("git replace", _git_replace(task.oracle))
+        yield Forgery("git object under another's name", _git_object(task.oracle))
+        yield Forgery("git commondir and a transport", _wrong(task) + "\n" + _git_transport(_seen_by_git(compared)))
+        yield Forgery("git configuration and hooks", _git_configuration(compared[0]) + _wrong(task))
 
 
 def _wrong(task: Task) -> str:

@@ -11,7 +11,7 @@ import typer
 from crosspath import __version__
 from crosspath.app.interruption import interruptible
 from crosspath.cli.exits import EXIT_INFRASTRUCTURE, EXIT_INTERRUPTED, EXIT_OUTPUT_CLOSED, EXIT_USAGE
-from crosspath.cli.output import OutputClosed
+from crosspath.cli.output import Interrupted, OutputClosed
 from crosspath.errors import BoundaryError, ConfigError
 from crosspath.escaping import one_line
 
@@ -68,6 +68,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
             code = _tree()(arguments, prog_name="crosspath", standalone_mode=False) or 0
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED
+    except Interrupted as stop:
+        return _complain(str(stop), EXIT_INTERRUPTED)
     except _UsageError as error:
         return _usage(error)
     except ConfigError as error:

@@ -27,6 +27,10 @@ WIDTH_OF_A_FILE = 200
 """Columns of a table where standard output is no terminal."""
 
 
+class Interrupted(Exception):
+    """Ctrl-C in a command that keeps nothing, with the words for it."""
+
+
 class OutputClosed(Exception):
     """Whoever read standard output has stopped reading."""
 

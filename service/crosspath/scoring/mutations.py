@@ -111,7 +111,7 @@ def _other_places(path: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _targets(task: Task, state: FinalState, wanted: FileEntry, actual: StateEntry) -> Iterator[_Changed]:
-    others = {entry.target: "left as it was" for entry in task.fixture if entry.path == wanted.path and entry.target}
+    others = {entry.target: "target left as it was" for entry in task.fixture if entry.path == wanted.path and entry.target}
     others |= {
         wanted.target + b"x": "other target",
         b"./" + wanted.target: "target spelled otherwise",

@@ -1,0 +1,112 @@
+"""``crosspath tasks check``: the proofs of the catalogue, or of a user's own tasks."""
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crosspath.cli.exits import EXIT_FAIL
+from crosspath.cli.output import Interrupted, JsonFlag, print_json, print_table, say
+from crosspath.errors import ConfigError
+
+if TYPE_CHECKING:
+    from crosspath.app.task_checks import Finding, Report
+
+
+def check_tasks(
+    file: Annotated[
+        list[Path] | None, typer.Option("--file", help="A task file of your own (YAML or JSON lines); default: the catalogue.")
+    ] = None,
+    tasks_dir: Annotated[
+        Path | None, typer.Option("--tasks-dir", help="Directory of your own: every .yaml, .yml and .jsonl in it.")
+    ] = None,
+    validator: Annotated[
+        str, typer.Option("--validator", help="Suite that judges and is audited: a name or a YAML file.")
+    ] = "exact",
+    heldout_seed_env: Annotated[
+        str | None,
+        typer.Option("--heldout-seed-env", help="Variable with a seed: the tasks drawn from it in place of the public ones."),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Prove that each task measures something, and that no wrong final state passes; say what would mend a weak one."""
+    try:
+        report = _checked(file or [], tasks_dir, validator, heldout_seed_env, quiet=as_json)
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted; the same command begins anew") from None
+    if as_json:
+        print_json(report.as_document())
+    else:
+        _print(report)
+    if report.counts["fails"]:
+        raise typer.Exit(EXIT_FAIL)
+
+
+def _checked(files: list[Path], directory: Path | None, validator: str, seed: str | None, *, quiet: bool) -> "Report":
+    from crosspath.app.task_checks import check, read_sources
+
+    sources = read_sources(files, directory, _seed(seed))
+    with _progress(quiet=quiet) as notify:
+        return check(sources, validator=validator, notify=notify)
+
+
+def _seed(variable: str | None) -> str | None:
+    if variable is None:
+        return None
+    if not os.environ.get(variable):
+        raise ConfigError(f"the environment variable {variable} is not set; it holds the seed", field="--heldout-seed-env")
+    return os.environ[variable]
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on standard error while it lasts; nothing where that is no terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda _what, _done, _of: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    words = TextColumn("{task.description}", markup=False)
+    with Progress(
+        words, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=Console(stderr=True), transient=True
+    ) as bar:
+        task = bar.add_task("trials", total=None)
+        yield lambda what, done, of: bar.update(task, description=what, completed=done, total=of)
+
+
+def _print(report: "Report") -> None:
+    """What fails and how to mend it, the audit by what was changed, what was not tried and why, and the sums."""
+    for finding in report.having("fails"):
+        say(_lines_of(finding))
+    if report.mutations:
+        print_table(("changed", "rejected", "kinds of change"), list(_audit_rows(report)))
+    missing = Counter((finding.proof.partition(":")[0], finding.detail) for finding in report.having("not tried"))
+    if missing:
+        print_table(("not tried", "because", "how often"), [(*what, count) for what, count in missing.items()])
+    counts, (rejected, applicable) = report.counts, report.audit
+    say(
+        f"{report.tasks} tasks, {counts['holds']} proofs hold, {counts['fails']} fail, {counts['not tried']} not tried; "
+        f"{rejected} of {applicable} mutations rejected"
+    )
+
+
+def _lines_of(finding: "Finding") -> str:
+    return f"! {finding.subject}: {finding.proof}: {finding.detail}\n    mend: {finding.mend}"
+
+
+def _audit_rows(report: "Report") -> Iterator[tuple[str, str, str]]:
+    facts = dict.fromkeys(tally.fact for tally in report.mutations.values())
+    for fact in facts:
+        kinds = {kind: tally for kind, tally in report.mutations.items() if tally.fact == fact}
+        rejected, applicable = (sum(getattr(tally, side) for tally in kinds.values()) for side in ("rejected", "applicable"))
+        shown = (
+            f"{kind} {tally.rejected}" + (f" of {tally.applicable}" if tally.rejected < tally.applicable else "")
+            for kind, tally in kinds.items()
+        )
+        yield fact, f"{rejected} of {applicable}", ", ".join(shown)
