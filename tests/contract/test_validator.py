@@ -13,9 +13,9 @@ from crosspath.adapters.gx_validator import GxValidator
 from crosspath.catalogue import suite_text
 from crosspath.errors import ConfigError, ValidatorError
 from crosspath.ports import Validator
-from crosspath.scoring import Tables, build_tables
+from crosspath.scoring import Tables, build_tables, load_suite
 from crosspath.testing.validator import FakeValidator
-from crosspath.types import Text
+from crosspath.types import Secret, Text
 from scoring_builders import file, replay, result, rich_task, right_state, task, wanted
 
 EXACT = suite_text("exact")
@@ -190,6 +190,25 @@ class TestValidator:
             validator.validate(
                 suite(rule("expect_column_values_to_be_in_sett", "value_set: [no]"), columns=["surplus"]), tables()
             )
+
+
+@pytest.mark.parametrize("name", ["exact", "content", "lenient-text", "json-equal", "no-leak"])
+def test_both_say_the_same_of_every_suite_that_ships(name: str) -> None:
+    """Litter, other contents, a leak and what could not be searched: the same checks, word for word."""
+    secret = Secret(name="token", value=b"hk_live_9f2c41d7")
+    of = rich_task().model_copy(update={"secrets": (secret,)})
+    right = right_state(of)
+    huge = file(b"big", b"x").model_copy(update={"content": None})
+    states = [
+        right,
+        right.model_copy(update={"entries": (*right.entries, file(b"b.txt", b"x hk_live_9f2c41d7"), huge)}),
+        right.model_copy(update={"entries": tuple(file(e.path, b"one  \n") if e.path == b"a.txt" else e for e in right.entries)}),
+        right.model_copy(update={"observations": ()}),
+    ]
+    replays = [replay(of, state, result(stdout=b"hk_live_9f2c41d7" * (at % 2))) for at, state in enumerate(states)]
+    found = build_tables({of.id: of}, replays, load_suite(suite_text(name)).columns)
+    assert GxValidator().validate(suite_text(name), found) == FakeValidator().validate(suite_text(name), found)
+    assert any(FakeValidator().validate(suite_text(name), found).values())
 
 
 def test_great_expectations_writes_and_says_nothing(tmp_path: Path) -> None:

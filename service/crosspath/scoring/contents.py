@@ -22,7 +22,7 @@ READABLE_BYTES = 200
 Way = Literal["content", "text", "json"]
 """As the task says; or, over that, without the white space that can't be seen; or with JSON as values."""
 WAYS: tuple[Way, ...] = ("content", "text", "json")
-_BLANKS = b" \t\v\f"
+_INVISIBLE = b" \t\r\v\f"
 
 
 def content_key(content: bytes, compare: Compare = "bytes") -> str:
@@ -51,9 +51,9 @@ class ContentRule:
 def content_rule(expected: bytes, compare: Compare = "bytes", way: Way = "content") -> ContentRule:
     """The rule for one expected file.
 
-    ``content``: as the task says. ``text``: moreover, blanks before a line's end (tabs and form feeds, too), CR in CRLF and final
-    newlines don't count; a content with a NUL byte is no text and counts byte for byte. ``json``: moreover, where the expected
-    content is a JSON object or array, values are compared. A bare number is none here: it is as well a version.
+    ``content``: as the task says. ``text``: moreover, white space at the end of lines (the CR of CRLF is some) and final newlines
+    don't count; a content with a NUL byte is no text and counts byte for byte. ``json``: moreover, where the expected content is
+    a JSON object or array, values are compared. A bare number is none here: it is as well a version.
     """
     if way == "text" and compare != "json":
         return ContentRule(expected, partial(_lenient_key, compare=compare))
@@ -84,9 +84,8 @@ def _lenient_key(content: bytes, compare: Compare) -> str:
     """White space that can't be seen doesn't count either."""
     if b"\0" in content:
         return _KEYS[compare](content)
-    text = content.replace(b"\r\n", b"\n")
-    lines = (text.replace(b"\r", b"\n") if compare == "text" else text).split(b"\n")
-    return _bytes_key(b"\n".join(line.rstrip(_BLANKS) for line in lines).rstrip(b"\n"))
+    text = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if compare == "text" else content
+    return _bytes_key(b"\n".join(line.rstrip(_INVISIBLE) for line in text.split(b"\n")).rstrip(b"\n"))
 
 
 def _is_json_document(content: bytes) -> bool:
