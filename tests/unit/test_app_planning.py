@@ -37,6 +37,15 @@ def test_paid_plan_counts_and_prices(tmp_path: Path) -> None:
     assert plan["worst_cost_usd"] > 24 * 1000 * 10 / 1e6
 
 
+def test_plan_says_how_many_tasks_can_t_be_done(tmp_path: Path) -> None:
+    """They are asked and replayed like the others, and counted apart."""
+    plan = plan_document(written(tmp_path, PAID.replace("[exact-file]", "[exact-file, infeasible]").replace("s: 3", "s: 1")))
+    impossible = plan["infeasible_tasks"]
+    assert impossible == plan["tasks"] - 4 > 0
+    assert f"{plan['tasks']} tasks ({impossible} that can't be done) x 1 trials" in plan_text(plan)
+    assert plan["requests"] == 2 * plan["tasks"]
+
+
 def test_plan_warns_about_limits_and_keys(tmp_path: Path) -> None:
     """Limits below the plan and a key that is not set are said before the start; the plan itself needs neither."""
     plan = plan_document(written(tmp_path, PAID + "limits: {max_cost_usd: 0.001, max_requests: 2, max_tokens: 10}\n"))

@@ -241,7 +241,7 @@ def test_what_can_t_be_done_leaves_the_fixture_as_it_was() -> None:
 def test_an_expected_state_of_what_can_t_be_done_is_held_against_the_fixture() -> None:
     """The same files may be written out; others are a mistake. After a setup line only the writer knows what there was."""
     same = {"in/a.txt": "é\n", "in/run": "#!/bin/sh\n", "link": {"symlink": "in/a.txt"}, "locked/b.txt": "b"}
-    assert impossible(expected=same).expected == impossible().expected
+    assert impossible(expected=same).expected == impossible(expected=LOCKED).expected == impossible().expected
     assert "leaves the fixture as it was: leave 'expected' out" in complaint(infeasible="x", fixture=LOCKED, expected={"c": ""})
     assert "expected: missing" in complaint(infeasible="x", setup="git init -q", expected=None)
     after = one(infeasible="x", setup="touch made", expected={"made": ""})

@@ -27,6 +27,7 @@ def plan_document(spec: Path) -> dict[str, Any]:
         "name": resolved.spec.name,
         "kind": resolved.spec.kind,
         "tasks": len(resolved.plan.tasks),
+        "infeasible_tasks": sum(task.infeasible is not None for task in resolved.plan.tasks.values()),
         "heldout_tasks": sum(task.partition == "heldout" for task in resolved.plan.tasks.values()),
         "trials": resolved.plan.trials,
         "requests": costs.requests,
@@ -87,7 +88,7 @@ def _warnings(resolved: Resolved, costs: PlanCosts) -> list[str]:
 def plan_text(document: dict[str, Any]) -> str:
     """The document in plain words."""
     lines = [
-        f"{document['name']}: {document['tasks']} tasks{_heldout(document)} x {document['trials']} trials,"
+        f"{document['name']}: {document['tasks']} tasks{_of_which(document)} x {document['trials']} trials,"
         f" {len({cell['candidate'] for cell in document['cells']})} candidates",
         f"requests to endpoints   {document['requests']}"
         f"  (and {document['local_requests']} answered by baselines or recordings, at no cost)",
@@ -107,8 +108,10 @@ def plan_text(document: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _heldout(document: dict[str, Any]) -> str:
-    return f" ({document['heldout_tasks']} held-out)" if document["heldout_tasks"] else ""
+def _of_which(document: dict[str, Any]) -> str:
+    parts = ((document["heldout_tasks"], "held-out"), (document["infeasible_tasks"], "that can't be done"))
+    named = ", ".join(f"{number} {words}" for number, words in parts if number)
+    return f" ({named})" if named else ""
 
 
 def _duration(seconds: float) -> str:

@@ -133,7 +133,7 @@ class _Reading:
         return {"fixture": fixture, "directories": directories, "expected": expected}
 
     def _untouched(self, fixture: tuple[FileEntry, ...]) -> tuple[FileEntry, ...]:
-        given = self.get("expected", lambda value, there: read_entries(value, there, "expected"), None)
+        given = self.get("expected", lambda value, there: read_entries(value, there, "fixture"), None)
         if given is not None and _contents(given) != _contents(fixture):
             raise self.place.at("expected").refuse(
                 "a task that can't be done ('infeasible') leaves the fixture as it was: leave 'expected' out"
