@@ -3,7 +3,7 @@
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -82,8 +82,8 @@ def _progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
 
 def _print(report: "Report") -> None:
     """What fails and how to mend it, the audit by what was changed, what was not tried and why, and the sums."""
-    for finding in report.having("fails"):
-        say(_lines_of(finding))
+    for line in _failing_lines(report.having("fails")):
+        say(line)
     if report.mutations:
         print_table(("changed", "rejected", "kinds of change"), list(_audit_rows(report)))
     missing = Counter((finding.proof.partition(":")[0], finding.detail) for finding in report.having("not tried"))
@@ -96,8 +96,12 @@ def _print(report: "Report") -> None:
     )
 
 
-def _lines_of(finding: "Finding") -> str:
-    return f"! {finding.subject}: {finding.proof}: {finding.detail}\n    mend: {finding.mend}"
+def _failing_lines(failing: Sequence["Finding"]) -> Iterator[str]:
+    """A line for each, and what would mend it: once, where the same would mend several."""
+    for mend in dict.fromkeys(finding.mend for finding in failing):
+        alike = [finding for finding in failing if finding.mend == mend]
+        yield from (f"! {finding.subject}: {finding.proof}: {finding.detail}" for finding in alike)
+        yield f"    mend: {mend}"
 
 
 def _audit_rows(report: "Report") -> Iterator[tuple[str, str, str]]:

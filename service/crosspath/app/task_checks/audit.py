@@ -10,18 +10,18 @@ from crosspath.scoring.mutations import Fact, Mutation, mutations
 from crosspath.types import Replay, Task, Text
 
 AUDIT = "mutation rejected"
-AT_ONCE = 1_000
+AT_ONCE = 4_000
 """Mutations that are judged in one call, at least."""
 _SHOWN = 3
 _RULES: Mapping[Fact, str] = {
-    "presence": "'presence'",
-    "surplus": "'nothing new' and 'nothing left over'",
-    "kind": "'kind'",
-    "content": "'content'",
-    "mode": "'mode'",
-    "target": "'symlink target'",
-    "exit": "'exit'",
-    "commands": "'commands'",
+    "presence": "the rule 'presence'",
+    "surplus": "the rules 'nothing new' and 'nothing left over'",
+    "kind": "the rule 'kind'",
+    "content": "the rule 'content'",
+    "mode": "the rule 'mode'",
+    "target": "the rule 'symlink target'",
+    "exit": "the rule 'exit'",
+    "commands": "the rule 'commands'",
 }
 """The rules of the suite ``exact`` that see a fact."""
 
@@ -50,7 +50,7 @@ def audit(
 def _finding(suite: Text, kind: str, tally: Tally, accepted: Sequence[str]) -> Finding:
     shown = ", ".join(accepted[:_SHOWN]) + (f" and {len(accepted) - _SHOWN} more" if len(accepted) > _SHOWN else "")
     problem = f"accepts {len(accepted)} of {tally.applicable}: {shown}" if accepted else None
-    mend = f"judge by 'exact', or add the rule {_RULES[tally.fact]} of validators/exact.yaml with the guards of its columns"
+    mend = f"judge by 'exact', or add {_RULES[tally.fact]} of validators/exact.yaml with the not-null guards of its columns"
     return proved(f"validator {suite.name}", f"{AUDIT}: {kind}", problem, mend)
 
 

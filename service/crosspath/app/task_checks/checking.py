@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from crosspath import catalogue
 from crosspath.app import adapters
@@ -47,10 +48,16 @@ def check(sources: Sequence[Source], *, validator: str = EXACT, notify: Notify =
         judge = aside.submit(adapters.make_validator)
         replays = execute(trials, notify)
     scores = judged(judge.result(), suite, {task.id: task for task in tasks}, replays)
-    found += [trial.finding(replay, score) for trial, replay, score in zip(trials, replays, scores, strict=True)]
+    executed = [trial.finding(replay, score) for trial, replay, score in zip(trials, replays, scores, strict=True)]
+    found += executed if validator == EXACT else [_doubting(finding, validator) for finding in executed]
     rights = _rights(trials, replays, scores)
     tallies, audited = audit(judge.result(), suite, rights, notify)
     return Report(len(tasks), validator, (*found, *_unaudited(tasks, rights), *audited), tallies)
+
+
+def _doubting(finding: Finding, validator: str) -> Finding:
+    """With another validator than ``exact`` it may be that one that is weak, and not the task."""
+    return replace(finding, mend=f"{finding.mend}; or else {validator} overlooks it: see the audit") if finding.mend else finding
 
 
 def _once(tasks: Iterable[Task]) -> tuple[Task, ...]:

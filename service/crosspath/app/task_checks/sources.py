@@ -10,7 +10,7 @@ from pathlib import Path
 from crosspath import catalogue
 from crosspath.errors import ConfigError
 from crosspath.strict_yaml import read_document
-from crosspath.tasks import expand_heldout, has_heldout, require_unique
+from crosspath.tasks import expand_heldout, require_unique
 from crosspath.tasks.heldout import require_seed
 from crosspath.types import Task
 
@@ -91,8 +91,9 @@ def _files_of(directory: Path) -> list[Path]:
 
 def _source(path: Path, *, shipped: bool, seed: str | None) -> Source:
     text, name = catalogue.read_text(path), str(path)
-    family = path.suffix.lower() in YAML and not isinstance(read_document(text, name).value, list)
-    heldout = family and has_heldout(text, name)
+    written = read_document(text, name).value if path.suffix.lower() in YAML else None
+    family = isinstance(written, dict)
+    heldout = isinstance(written, dict) and written.get("heldout") is not None
     drawn = expand_heldout(text, name, seed) if seed is not None and heldout else ()
     tasks = drawn if seed is not None else catalogue.read_tasks(path)
     return Source(name, tasks, family=family, shipped=shipped, heldout=heldout)
