@@ -64,6 +64,30 @@ def test_bytes_that_are_no_text_are_recorded(work: Path) -> None:
     assert (work / "rec").read_bytes() == b"1\0\xff\n\0"
 
 
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=300))
+def test_standard_input_is_recorded_byte_for_byte(tmp_path: Path, stdin: bytes) -> None:
+    """NUL bytes, no final newline or nothing at all: what comes in is what is kept, apart from the arguments."""
+    work = tmp_path / "work"
+    work.mkdir(exist_ok=True)
+    for name in ("rec", "in"):
+        (work / name).unlink(missing_ok=True)
+    assert call(argv_recorder("rec", "in"), ["a"], work, stdin=stdin).returncode == 0
+    assert (work / "rec").read_bytes() == argv_record(["a"]).encode()
+    assert (work / "in").read_bytes() == stdin
+
+
+def test_a_reply_can_not_put_itself_between_input_and_record(work: Path) -> None:
+    """Neither another cat on PATH nor an exported function reads the input."""
+    other = work.parent / "bin"
+    other.mkdir()
+    (other / "cat").write_text("#!/bin/sh\necho forged\n")
+    (other / "cat").chmod(0o755)
+    env = {"PATH": f"{other}:/usr/bin:/bin", "BASH_FUNC_cat%%": "() { echo forged; }"}
+    assert call(argv_recorder("rec", "in"), [], work, env, stdin=b"secret").stdout == b""
+    assert (work / "in").read_bytes() == b"secret"
+
+
 def test_exported_functions_do_not_reach_a_recorder(work: Path) -> None:
     """What a reply puts into the environment can't change what is recorded."""
     env = {"BASH_FUNC_printf%%": "() { echo forged; }", "BASH_ENV": "/nowhere", "ENV": "/nowhere"}

@@ -24,9 +24,15 @@ class StubAnswer:
     exit: int = 0
 
 
-def argv_recorder(file: str) -> str:
-    """A program that appends its arguments to ``file`` in the work directory, in the form of :func:`argv_record`."""
-    return f"{_HEAD}# Appends the number of arguments, then each argument, every one ended by a NUL byte.\n{_recorded(file)}"
+def argv_recorder(file: str, stdin: str | None = None) -> str:
+    """A program that appends its arguments to ``file`` in the work directory, in the form of :func:`argv_record`.
+
+    ``stdin``: the file that its standard input is appended to, byte for byte. What reads it is no built-in, because none keeps
+    NUL bytes; ``command -p`` finds the system's ``cat``, whatever stands on PATH.
+    """
+    reading = f"command -p cat >> {_below_work(stdin)}\n" if stdin is not None else ""
+    note = "# Appends the number of arguments, then each argument, every one ended by a NUL byte.\n"
+    return f"{_HEAD}{note}{_recorded(file)}{reading}"
 
 
 def argv_record(argv: Sequence[str]) -> str:

@@ -31,8 +31,9 @@ def _program(name: str, value: object, place: Place) -> FileEntry:
 
 
 def _argv_recorder(value: object, place: Place) -> str:
-    fields = as_object(value, place, ("kind", "file"))
-    return programs.argv_recorder(_file(fields, place))
+    fields = as_object(value, place, ("kind", "file", "stdin"))
+    stdin = _path(fields["stdin"], place.at("stdin")) if fields.get("stdin") is not None else None
+    return programs.argv_recorder(_file(fields, place), stdin)
 
 
 def _env_recorder(value: object, place: Place) -> str:
