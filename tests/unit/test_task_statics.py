@@ -88,6 +88,16 @@ def test_only_shipped_families_must_draw(tmp_path: Path) -> None:
     assert by_proof(drawing)[HELDOUT].status == "holds"
 
 
+def test_a_section_that_draws_nothing(tmp_path: Path) -> None:
+    """A section of held-out tasks that can't be drawn fails with the reason, with a seed and without one."""
+    path = family(tmp_path, heldout="heldout: {draw: {word: {shape: wrod}}, vars: {}}")
+    for seed in (None, SEED):
+        finding = by_proof(read_sources([path], seed=seed)[0])[HELDOUT]
+        assert finding.status == "fails"
+        assert "wrod" in finding.detail
+        assert SEED not in finding.detail
+
+
 def test_the_catalogue_has_both() -> None:
     """Every family that ships has a canary and draws held-out tasks."""
     sources = read_sources()

@@ -17,6 +17,7 @@ from crosspath.types import Task
 YAML = (".yaml", ".yml")
 SUFFIXES = (*YAML, ".jsonl")
 """Of the files of a directory that hold tasks."""
+_A_SEED = "tasks check draws once to see whether it can"
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Source:
     shipped: bool = False
     heldout: bool = False
     """Whether it says how payloads are drawn afresh."""
+    undrawn: str | None = None
+    """Why they can't be drawn, although it says how."""
 
 
 def known_tasks(files: Sequence[Path], seed: str | None = None) -> tuple[Task, ...]:
@@ -74,7 +77,7 @@ def read_sources(files: Sequence[Path] = (), directory: Path | None = None, seed
     paths = named or sorted(catalogue.catalogue_dir("tasks").glob("*.yaml"))
     once = {os.path.realpath(path): path for path in reversed(paths)}
     sources = tuple(_source(path, shipped=not named, seed=seed) for path in reversed(once.values()))
-    if not any(source.tasks for source in sources):
+    if not any(source.tasks or source.undrawn for source in sources):
         raise ConfigError("no family has a section 'heldout', so there is nothing to draw", source=sources[0].name)
     return sources
 
@@ -94,9 +97,17 @@ def _source(path: Path, *, shipped: bool, seed: str | None) -> Source:
     written = read_document(text, name).value if path.suffix.lower() in YAML else None
     family = isinstance(written, dict)
     heldout = isinstance(written, dict) and written.get("heldout") is not None
-    drawn = expand_heldout(text, name, seed) if seed is not None and heldout else ()
+    drawn, undrawn = _drawn(text, name, seed or _A_SEED) if heldout else ((), None)
     tasks = drawn if seed is not None else catalogue.read_tasks(path)
-    return Source(name, tasks, family=family, shipped=shipped, heldout=heldout)
+    return Source(name, tasks, family=family, shipped=shipped, heldout=heldout, undrawn=undrawn)
+
+
+def _drawn(text: str, name: str, seed: str) -> tuple[tuple[Task, ...], str | None]:
+    """Held-out tasks, or why there are none."""
+    try:
+        return expand_heldout(text, name, seed), None
+    except ConfigError as error:
+        return (), str(error)
 
 
 def task_text(task: Task) -> str:

@@ -58,7 +58,9 @@ def ids(sources: Sequence[Source]) -> Iterator[Finding]:
 def of_source(source: Source) -> Iterator[Finding]:
     """The proofs about a file as a whole."""
     yield _canary(source)
-    if source.heldout or source.shipped:
+    if source.undrawn is not None:
+        yield Finding(source.name, HELDOUT, "fails", source.undrawn, "correct the section 'heldout' there")
+    elif source.heldout or source.shipped:
         problem = None if source.heldout else "payloads can't be drawn afresh"
         yield proved(source.name, HELDOUT, problem, "add a section 'heldout' that draws them (docs/add-a-task.md)")
     else:
