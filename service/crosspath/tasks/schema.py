@@ -118,7 +118,7 @@ def _entry() -> dict[str, Any]:
         "base64": {"type": "string"},
         "symlink": {"type": "string"},
         "directory": {"const": True},
-        "mode": {"type": "string", "pattern": "^(0o)?[0-7]{3,5}$"},
+        "mode": {"type": "string", "pattern": r"^((0o)?[0-7]{3,5}|\{\{.+\}\})$", "description": "Octal; a template may give it."},
     }
     return {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": False, "properties": fields}]}
 
