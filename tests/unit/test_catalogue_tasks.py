@@ -33,6 +33,11 @@ class Outcome:
         return not self.state_ok and self.exit_code == 0
 
 
+def passed(task: Task, outcome: Outcome) -> bool:
+    """The right state, and the right exit status where it matters."""
+    return outcome.state_ok and task.expected_exit in (None, outcome.exit_code)
+
+
 def execute(task: Task, command: str, base: Path) -> Outcome:
     """``bash -c COMMAND`` in a fresh work directory with the task's fixture, setup and programs."""
     work, programs, home = (base / name for name in ("work", "programs", "home"))
@@ -106,8 +111,8 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=list(TASKS))
 def test_oracle_is_right_raw(task: Task, outcomes: dict[tuple[str, str], Outcome]) -> None:
-    """The oracle of every shipped task leaves exactly the expected state when it is run raw, and ends with 0."""
-    assert outcomes[task.id, "oracle"] == Outcome(state_ok=True, exit_code=0)
+    """The oracle of every shipped task leaves exactly the expected state when it is run raw, and ends with the right status."""
+    assert outcomes[task.id, "oracle"] == Outcome(state_ok=True, exit_code=task.expected_exit or 0)
 
 
 @pytest.mark.parametrize("task", BENIGN, ids=lambda task: task.id)
@@ -140,5 +145,5 @@ def test_double_quotes_harm_the_oracles_of_hostile_tasks(outcomes: dict[tuple[st
 def test_naive_commands_fail_hostile_tasks(outcomes: dict[tuple[str, str], Outcome]) -> None:
     """The tempting command is right on tier 0 and wrong on every higher tier, though not a syntax error everywhere."""
     assert all(outcomes[task.id, "naive"].state_ok for task in BENIGN)
-    assert [task.id for task in HOSTILE if outcomes[task.id, "naive"].state_ok] == []
+    assert [task.id for task in HOSTILE if passed(task, outcomes[task.id, "naive"])] == []
     assert any(outcomes[task.id, "naive"].silent_wrong for task in HOSTILE)
