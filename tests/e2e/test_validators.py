@@ -205,7 +205,7 @@ def test_the_command_prints_what_depends(source: tuple[Path, Evaluation], capsys
     text = capsys.readouterr().out
     assert "(validate with content)" in text
     assert "verdicts depend on the validator:" in text
-    assert "fails: leak: secret token in command output" in text
+    assert "no-leak: leak: secret token in command output" in text
     assert run([*command, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert [each["derivation"] for each in document["evaluations"]] == ["validate with content", "validate with no-leak"]

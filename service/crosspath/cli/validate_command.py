@@ -67,11 +67,20 @@ def _print_sensitivity(found: "VerdictSensitivity") -> None:
         return
     number = len(found.verdicts)
     say(f"{number} of {found.compared} verdicts depend{'s' if number == 1 else ''} on the validator:")
-    print_table(("candidate", "cell", "task", "trial", *found.validators), [_row(each) for each in found.verdicts[:LISTED]])
+    columns = ("candidate", "cell", "task", "trial", *found.validators, "why it fails")
+    print_table(columns, [_row(each) for each in found.verdicts[:LISTED]])
     if number > LISTED:
         say(f"and {number - LISTED} more: --json has them all")
 
 
 def _row(verdict: "DependingVerdict") -> tuple[object, ...]:
-    said = ("passes" if passed else f"fails: {verdict.reasons[name]}" for name, passed in verdict.passed.items())
-    return (verdict.candidate, verdict.cell, verdict.task, verdict.trial, *said)
+    said = ("passes" if passed else "fails" for passed in verdict.passed.values())
+    return (verdict.candidate, verdict.cell, verdict.task, verdict.trial, *said, _why(verdict))
+
+
+def _why(verdict: "DependingVerdict") -> str:
+    """Each reason once, with those who give it."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in verdict.reasons.items():
+        by_reason.setdefault(reason, []).append(name)
+    return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in by_reason.items())
