@@ -1,5 +1,8 @@
 """Reports of evaluations with tasks that can't be done, and with nothing else."""
 
+from pathlib import Path
+
+import pyarrow.parquet as pq
 from markdown_it import MarkdownIt
 
 from builders import candidate, evaluation
@@ -10,6 +13,7 @@ from crosspath.analysis.wording import table
 from crosspath.app.evaluation import Evaluation
 from crosspath.catalogue import contract, suite_text
 from crosspath.pipeline.judge import judge
+from crosspath.store.bundle import read_judgement, write_bundle
 from crosspath.testing.validator import FakeValidator
 from crosspath.types import Delivery, Facts, FinalState, Task
 
@@ -111,3 +115,12 @@ def test_tables_are_rendered_as_tables() -> None:
     assert "<th>a</th>" in html
     assert "<td>---</td>" in html
     assert "<td>x|y</td>" in html
+
+
+def test_a_bundle_keeps_them_apart_for_any_reader(tmp_path: Path) -> None:
+    """Whoever counts passes in the Parquet files can see which scores are no part of a rate; reading back gives the same."""
+    judgement = judge(BOTH, FakeValidator())
+    write_bundle(BOTH, judgement, tmp_path / "bundle")
+    rows = pq.read_table(tmp_path / "bundle" / "scores.parquet").to_pylist()  # pyright: ignore[reportUnknownMemberType]
+    assert {row["task"] for row in rows if row["infeasible"]} == {IMPOSSIBLE.id}
+    assert read_judgement(tmp_path / "bundle").abstentions == judgement.abstentions
