@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -105,14 +106,15 @@ def test_tasks_that_are_drawn_afresh_prove_themselves(
 
 
 def test_a_task_without_anything_is_not_tried(capsys: pytest.CaptureFixture[str], here: Path) -> None:
-    """What a plain task lacks is listed with its reason, and is no failure: exit code 0."""
+    """What a plain task lacks is listed with its reason, and is no failure: exit code 0. Its declared state is audited."""
     (here / "plain.jsonl").write_text('{"id": "a", "instruction": "make a", "expected": {"a": "1"}}\n')
     assert run(["tasks", "check", "--file", "plain.jsonl"]) == 0
     out = capsys.readouterr().out
     assert "no right command (oracle)" in out
     assert "no tempting command (naive)" in out
     assert out.splitlines()[-1].startswith("1 tasks, ")
-    assert out.splitlines()[-1].endswith("0 of 0 mutations rejected")
+    rejected, applicable = re.findall(r"(\d+) of (\d+) mutations rejected", out.splitlines()[-1])[0]
+    assert rejected == applicable > "0"
 
 
 def test_a_task_that_can_not_be_done_is_proved_by_declining() -> None:
@@ -154,7 +156,7 @@ def test_a_wrong_right_command() -> None:
     assert "1 file differs: a.txt" in failing[0].detail
     assert "correct 'oracle'" in failing[0].mend
     assert report.audit == (0, 0)
-    assert ("mutation rejected", "no right final state to change") in {
+    assert ("mutation rejected", "its right command leaves no right state") in {
         (finding.proof, finding.detail) for finding in report.having("not tried")
     }
 
@@ -277,6 +279,15 @@ def _items(content: str) -> list[str]:
     """A suite's text, cut before each of its rules."""
     parts = content.split("\n  - ")
     return [parts[0], *(f"\n  - {part}" for part in parts[1:])]
+
+
+def test_a_state_that_no_reply_could_reach(here: Path) -> None:
+    """Without a right command the declared state itself is judged: a validator that rejects it would pass nobody."""
+    strict = suite_text("exact").content.replace("value_set: [new,", "value_set: ['no', new,")
+    (here / "strict.yaml").write_text(strict)
+    finding = only_failure(checked({"oracle": None, "naive": None}, validator="strict.yaml"))
+    assert finding.proof == "declared state accepted"
+    assert "no reply could ever pass" in finding.detail
 
 
 def test_a_setup_that_fails() -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from crosspath.scoring.contents import content_key
+from crosspath.scoring.declared import as_found
 from crosspath.scoring.edits import content_edits, name_edits
 from crosspath.types import ExecResult, FileEntry, FinalState, Observation, Replay, StateEntry, StateKind, Task
 
@@ -191,7 +192,7 @@ def _surplus(task: Task, state: FinalState, found: dict[bytes, StateEntry]) -> I
     wanted = {entry.path for entry in task.expected}
     for entry in task.fixture:
         if entry.path not in wanted | found.keys() and entry.kind != "directory" and not task.ignores(entry.path):
-            left = _as_found(entry)
+            left = as_found(entry)
             yield _Changed("left over", _shown(entry.path), "surplus", _plus(state, left))
     above = sorted({path.rpartition(b"/")[0] for path in wanted if b"/" in path})
     names = [*_SURPLUS_NAMES, *(parent + b"/surplus" for parent in above), *sorted(path + b"~" for path in wanted)]
@@ -227,16 +228,8 @@ def _shown(path: bytes) -> str:
     return repr(path)[1:]
 
 
-def _file(path: bytes, content: bytes, mode: int = 0o644) -> StateEntry:
-    digest = hashlib.sha256(content).hexdigest()
-    return StateEntry(path=path, kind="file", mode=mode, size=len(content), sha256=digest, content=content)
-
-
-def _as_found(entry: FileEntry) -> StateEntry:
-    """An entry of the fixture, as a sandbox lists it."""
-    if entry.kind == "symlink":
-        return StateEntry(path=entry.path, kind="symlink", mode=0o777, target=entry.target)
-    return _file(entry.path, entry.content, 0o644 if entry.mode is None else entry.mode)
+def _file(path: bytes, content: bytes) -> StateEntry:
+    return as_found(FileEntry(path=path, content=content))
 
 
 def _replaced(state: FinalState, entry: StateEntry, other: StateEntry) -> FinalState:
