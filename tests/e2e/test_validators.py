@@ -172,7 +172,10 @@ def test_a_validator_named_twice_is_judged_once(source: tuple[Path, Evaluation],
     found = crosspath.validate(evaluation.id, names, store=store, track=False, notify=said.append)
     assert len(found.evaluations) == 1
     assert found.sensitivity.validators == ("exact", "content")
-    assert [sentence.partition(" is the same as ")[2] for sentence in said] == ["content: it is judged once"] * 2
+    assert said == [
+        "content is named twice: it is judged once",
+        f"{tmp_path / 'mine.yaml'} is the same as content: it is judged once",
+    ]
 
 
 def test_a_bad_suite_among_good_ones_leaves_nothing_behind(source: tuple[Path, Evaluation], tmp_path: Path) -> None:

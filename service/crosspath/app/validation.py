@@ -49,7 +49,8 @@ def chosen_suites(validators: Sequence[str], base: Path, notify: Callable[[str],
         suite = catalogue.suite_text(str(own) if own.is_file() else validator)
         first = found.setdefault(suite.digest, suite)
         if first is not suite:
-            notify(f"{validator} is the same as {first.name}: it is judged once")
+            same = "named twice" if first.name == suite.name else f"the same as {first.name}"
+            notify(f"{validator} is {same}: it is judged once")
     return tuple(found.values())
 
 
