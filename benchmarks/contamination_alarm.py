@@ -18,7 +18,7 @@ from crosspath.analysis.partitions import partition_gap
 from crosspath.types import CellRow
 
 FAMILIES, TIERS = 28, 4
-MODELS = [("weak", -1.0), ("middling", 1.0), ("strong", 3.5)]
+MODELS = [("weak", -1.0), ("middling", 1.0), ("strong", 3.5), ("near 100 %", 5.0)]
 """(name, logit of its chance on a variant of middle hardness)"""
 POINTS = (0, 5, 10, 15, 20, 30)
 DRAWS = (1, 3)

@@ -6,8 +6,11 @@ twin, and a variant counts where both sides were scored. ``n``, ``missing`` and 
 Both rates are over these same variants, so that the difference is theirs; all three are means over families, for the population
 of families.
 
-The alarm is one-sided on a two-sided 95 % interval: an honest model rings it in about 2.5 % of evaluations, per candidate and
-cell (``benchmarks/contamination_alarm.py`` measures it, and how often it rings for a model that knows the public tasks).
+The alarm needs two things: the interval of the difference lies above 0, and of all ways to call one task of each pair the public
+one at most 2.5 % give as large a difference. The interval alone is not enough: for a model near 100 % differences are few and
+lopsided, and with three draws t rings for one honest model in ten. Together an honest model rings it in at most 2.5 % of
+evaluations, per candidate and cell (``benchmarks/contamination_alarm.py`` measures it, and how often it rings for a model that
+knows the public tasks).
 
 Rates and effects of all other tables pool both partitions, on purpose: what a path does to a reply is measured within the reply,
 whoever has seen the task, and the more tasks the better. Only a *rate* can be inflated by memory; where the alarm rings, the
@@ -18,17 +21,21 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from crosspath.analysis.effects import Contrast, population, population_rate
-from crosspath.analysis.outcomes import Outcomes, arrange
+from crosspath.analysis.outcomes import Outcomes, arrange, task_means
+from crosspath.analysis.permutation import Group, marked_is_better_p
 from crosspath.analysis.wording import NONE, p_text, percent, points, span, table
 from crosspath.escaping import markdown
 from crosspath.types import CellRow, Estimate, PartitionGap, Side
 
+ALARM_P = 0.025
+"""One-sided, as the lower end of a 95 % interval."""
 _EXPLAINED = """\
 Held-out tasks are fresh draws of the public variants: the same hazards, payloads that were never published. Each pair is a
 public task and the draws of its variant, averaged; rates and difference are means over families, over the pairs that were scored
-on both sides. The alarm rings where the interval of public - held-out lies above 0: by chance in about 2.5 % of the rows of
-honest models.
-A difference that all candidates show alike can also mean that the draws are harder than the public payloads.
+on both sides. The alarm rings where the interval of public - held-out lies above 0 and calling any other task of each pair the
+public one seldom gives as much (p, one-sided, at most 0.025): by chance in at most 2.5 % of the rows of honest models. A
+difference that all candidates show alike can also mean that the draws are harder than the public payloads; RR is the purer
+comparison, because in NN they may also be harder to bring through the path.
 Every rate and effect elsewhere in this report pools both partitions.
 """
 
@@ -39,8 +46,11 @@ def partition_gap(candidate: str, told: Side, done: Side, rows: Sequence[CellRow
     Raises:
         ValueError: two rows are the same trial.
     """
-    contrast = _paired(rows, twins)
-    difference = _per_variant(contrast, population(contrast))
+    planned = {row.task for row in rows}
+    pairs = {held: twin for held, twin in twins.items() if {held, twin} <= planned}
+    contrast = _paired(rows, pairs)
+    p_value = marked_is_better_p(_groups(rows, pairs, contrast))
+    difference = _per_variant(contrast, population(contrast), p_value)
     return PartitionGap(
         candidate=candidate,
         told=told,
@@ -48,14 +58,12 @@ def partition_gap(candidate: str, told: Side, done: Side, rows: Sequence[CellRow
         public=population_rate(_only(contrast.minuend, contrast.used_minuend)),
         heldout=population_rate(_only(contrast.subtrahend, contrast.used_subtrahend)),
         difference=difference,
-        alarm=difference.low is not None and difference.low > 0,
+        alarm=difference.low is not None and difference.low > 0 and p_value is not None and p_value <= ALARM_P,
     )
 
 
-def _paired(rows: Sequence[CellRow], twins: Mapping[str, str]) -> Contrast:
+def _paired(rows: Sequence[CellRow], pairs: Mapping[str, str]) -> Contrast:
     """Public - held-out over variants that both sides have, under the names of the public tasks."""
-    planned = {row.task for row in rows}
-    pairs = {held: twin for held, twin in twins.items() if {held, twin} <= planned}
     wanted = set(pairs.values())
     public = arrange(row for row in rows if row.task in wanted)
     heldout = arrange(_as_twins(rows, pairs, public.families))
@@ -72,18 +80,29 @@ def _as_twins(rows: Sequence[CellRow], twins: Mapping[str, str], families: Mappi
         seen[twin] += 1
 
 
+def _groups(rows: Sequence[CellRow], pairs: Mapping[str, str], contrast: Contrast) -> list[list[Group]]:
+    """Family -> for each pair the means of the public task and of each of its draws that was scored."""
+    means = task_means(arrange(rows).used())
+    families: dict[str, list[Group]] = {}
+    for twin in contrast.used_minuend:
+        draws = [means[held] for held in sorted(pairs) if pairs[held] == twin and held in means]
+        families.setdefault(contrast.families[twin], []).append([means[twin], *draws])
+    return list(families.values())
+
+
 def _only(outcomes: Outcomes, tasks: Collection[str]) -> Outcomes:
     """The outcomes as if nothing else than these tasks had been observed."""
     trials = {task: found if task in tasks else dict.fromkeys(found) for task, found in outcomes.trials.items()}
     return Outcomes(trials, outcomes.families, outcomes.unstable)
 
 
-def _per_variant(contrast: Contrast, estimate: Estimate) -> Estimate:
-    """The estimate with its counts in variants: several draws of one are no further pairs."""
+def _per_variant(contrast: Contrast, estimate: Estimate, p_value: float | None) -> Estimate:
+    """The estimate with its counts in variants (several draws of one are no further pairs), and with the permutation's p."""
     lost = contrast.minuend.trials.keys() - contrast.used_minuend.keys()
     shaky = {task for side in (contrast.minuend, contrast.subtrahend) for task, _ in side.unstable} & lost
     counts = {"n": len(contrast.used_minuend), "missing": len(lost) - len(shaky), "unstable": len(shaky)}
-    return estimate.model_copy(update=counts)
+    method = estimate.method if p_value is None else f"{estimate.method.partition(';')[0]}; one-sided permutation p within pairs"
+    return estimate.model_copy(update={**counts, "p_value": p_value, "method": method})
 
 
 # -- in words ------------------------------------------------------------------------------------------------------------
@@ -110,7 +129,7 @@ def _lost(gap: PartitionGap) -> str:
 
 def _points(difference: Estimate) -> str:
     interval = span(difference.low, difference.high, signed=True)
-    return f"{points(difference.value)} points ({difference.method if interval == NONE else interval})"
+    return f"{points(difference.value)} points ({difference.method.partition(';')[0] if interval == NONE else interval})"
 
 
 def contamination_warning(gap: PartitionGap) -> str:
