@@ -19,18 +19,17 @@ from crosspath.catalogue import (
 from crosspath.errors import ConfigError
 from crosspath.tasks import require_unique
 from crosspath.tasks.exchange import untouched
+from crosspath.tasks.hazards import HAZARDS
 
-HAZARDS = {
-    "apostrophe", "double-quote", "dollar", "backtick", "backslash", "bang", "newline", "glob", "leading-dash", "percent",
-    "ampersand", "semicolon", "hash", "tilde", "braces", "non-ascii",
-}  # fmt: skip
+FAMILIES = 27
+"""Families whose tasks can be done; one more holds those that can't."""
 
 
-def test_six_families_of_four_tiers() -> None:
-    """The catalogue has 24 tasks: each of six families once at each of the tiers 0 to 3."""
+def test_every_family_has_four_tiers() -> None:
+    """Each family has one task at each of the tiers 0 to 3, and no two tasks can be mistaken for each other."""
     require_unique(catalogue_tasks())
     tasks = [task for task in catalogue_tasks() if task.infeasible is None]
-    assert len({task.family for task in tasks}) == 6
+    assert len({task.family for task in tasks}) == FAMILIES
     assert Counter((task.family, task.tier) for task in tasks) == {(task.family, tier): 1 for task in tasks for tier in range(4)}
 
 
@@ -41,7 +40,7 @@ def test_every_shipped_task_is_complete() -> None:
         assert bool(task.oracle) is (task.infeasible is None)
         assert task.naive
         assert task.meta["incident"].startswith("https://")
-        assert set(task.hazards) <= HAZARDS
+        assert set(task.hazards) <= HAZARDS.keys()
         assert set(task.hazards) <= {"newline"} if task.tier == 0 else task.hazards
 
 
@@ -55,7 +54,7 @@ def test_one_family_can_t_be_done() -> None:
 
 def test_every_hazard_occurs() -> None:
     """No hazard of the list is left out by the catalogue."""
-    assert {hazard for task in catalogue_tasks() for hazard in task.hazards} == HAZARDS
+    assert {hazard for task in catalogue_tasks() for hazard in task.hazards} == HAZARDS.keys()
 
 
 def test_marks_delimit_payloads() -> None:
@@ -63,13 +62,6 @@ def test_marks_delimit_payloads() -> None:
     for task in catalogue_tasks():
         assert task.instruction.count("⟪") == task.instruction.count("⟫") > 0
         assert all(part.count("⟪") == 1 for part in task.instruction.split("⟫")[:-1])
-
-
-def test_tier_0_commands_need_no_quoting() -> None:
-    """A benign command holds nothing that a second shell, or quotes around it, would read in another way."""
-    for task in catalogue_tasks():
-        if task.tier == 0:
-            assert not set(f"{task.oracle}{task.naive}") & set("\"'$`\\!*?[]{}~#&;%\n")
 
 
 def test_suites_by_name_and_by_path(tmp_path: Path) -> None:
