@@ -9,13 +9,13 @@ import yaml
 
 import crosspath
 from crosspath import catalogue
-from crosspath.app.task_checks import Source, check
+from crosspath.app.new_tasks import family_from_file
+from crosspath.app.task_checks import check, read_sources
 from crosspath.cli.entry import run
 from crosspath.contracts import parse_contract
 from crosspath.scoring.leaks import FORMS
 from crosspath.scoring.suites import COLUMNS
 from crosspath.spec import load_spec
-from crosspath.tasks import parse_tasks
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -53,12 +53,28 @@ def test_specs_are_accepted(page: Path) -> None:
             assert load_spec(block, page.name).candidates_resolved()
 
 
-def test_the_task_is_proved() -> None:
-    """The task of the page about tasks holds all its proofs."""
-    (line,) = fenced(ROOT / "docs" / "add-a-task.md", "json")
-    report = check([Source("add-a-task.md", parse_tasks(line, "add-a-task.md"))])
-    assert report.counts["holds"]
+def test_the_incident_becomes_a_task_that_is_proved(tmp_path: Path) -> None:
+    """The incident of the page about tasks makes the family that stands there; with its right command all proofs hold."""
+    page = ROOT / "docs" / "add-a-task.md"
+    (tmp_path / "incident.json").write_text(fenced(page, "json")[0])
+    made = family_from_file(tmp_path / "incident.json", None, "price-note").text
+    shown = next(block for block in fenced(page, "yaml") if block.startswith("name: price-note"))
+    assert [line for line in made.splitlines() if line not in shown.splitlines() and not line.startswith("canary:")] == []
+    oracle = re.findall(r"`(oracle: printf .+)`, and prove it", page.read_text("utf-8"))[0]
+    (tmp_path / "price-note.yaml").write_text(f"{made}    {oracle}\n")
+    report = check(read_sources([tmp_path / "price-note.yaml"]))
     assert report.having("fails") == ()
+    raw = [finding.status for finding in report.findings if finding.proof == "right command, raw"]
+    assert raw == ["holds", "holds"]
+
+
+def test_the_plain_list_is_proved(tmp_path: Path) -> None:
+    """The list of the page about tasks is one, and nothing of it fails."""
+    block = next(block for block in fenced(ROOT / "docs" / "add-a-task.md", "yaml") if block.startswith("- id: "))
+    (tmp_path / "list.yaml").write_text(block)
+    report = check(read_sources([tmp_path / "list.yaml"]))
+    assert report.having("fails") == ()
+    assert report.audit[0] == report.audit[1] > 0
 
 
 def test_the_contract_is_accepted() -> None:
