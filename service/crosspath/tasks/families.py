@@ -8,6 +8,7 @@ escaping.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import cast
 
 from crosspath.strict_yaml import Document, read_document
@@ -23,6 +24,10 @@ NOT_TEMPLATES = ("id", "family", "tier", "hazards", "partition", "twin", "canary
 TEMPLATE_FIELDS = tuple(name for name in TASK_FIELDS if name not in NOT_TEMPLATES)
 VARIANT_FIELDS = ("name", "vars", "tier", "hazards", *TEMPLATE_FIELDS)
 NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+
+
+family_document = lru_cache(maxsize=64)(read_document)
+"""A file's document, read once for all questions about it; nobody may change what it holds."""
 
 
 def expand_family(text: str, source: str) -> tuple[Task, ...]:
@@ -67,7 +72,7 @@ def read_family(text: str, source: str) -> Family:
     Raises:
         ConfigError: with file, line and field.
     """
-    document = read_document(text, source)
+    document = family_document(text, source)
     place = Place(source)
     head = as_object(document.value, place, (*OWN_FIELDS, *TEMPLATE_FIELDS))
     heldout = head.get("heldout")

@@ -9,9 +9,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from crosspath.errors import ConfigError
-from crosspath.strict_yaml import load_yaml
 from crosspath.tasks.drawing import Draw, draw
-from crosspath.tasks.families import TEMPLATE_FIELDS, Family, Variant, read_family, require_unique_names, task_of
+from crosspath.tasks.families import (
+    TEMPLATE_FIELDS,
+    Family,
+    Variant,
+    family_document,
+    read_family,
+    require_unique_names,
+    task_of,
+)
 from crosspath.tasks.places import Place, as_integer, as_object, as_texts
 from crosspath.tasks.templates import render
 from crosspath.types import Task
@@ -46,7 +53,7 @@ def has_heldout(text: str, source: str) -> bool:
     Raises:
         ConfigError: it is neither a family nor a list.
     """
-    return not isinstance(load_yaml(text, source), list) and read_family(text, source).heldout is not None
+    return not isinstance(family_document(text, source).value, list) and read_family(text, source).heldout is not None
 
 
 def require_seed(seed: str) -> None:
@@ -72,7 +79,7 @@ def _for_tier(section: Mapping[str, object], tier: int | None, place: Place) -> 
     """The section with what it says for this tier on top."""
     parts = {name: value for name, value in as_object(dict(section), place, (*_PARTS, "tiers")).items() if name != "tiers"}
     tiers = as_object(section.get("tiers") or {}, place.at("tiers"), ("0", "1", "2", "3"))
-    own = as_object(tiers.get(str(tier)) or {}, place.at("tiers").at(str(tier)), _PARTS)
+    own = dict(as_object(tiers.get(str(tier)) or {}, place.at("tiers").at(str(tier)), _PARTS))
     for name in ("draw", "vars"):
         own[name] = {**as_object(parts.get(name) or {}, place.at(name)), **as_object(own.get(name) or {}, place.at(name))}
     return {**parts, **own}

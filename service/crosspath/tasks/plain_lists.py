@@ -2,9 +2,8 @@
 
 from itertools import count
 
-from crosspath.strict_yaml import read_document
 from crosspath.tasks.exchange import tasks_of
-from crosspath.tasks.families import expand_family
+from crosspath.tasks.families import expand_family, family_document
 from crosspath.tasks.places import Place
 from crosspath.types import Task
 
@@ -15,7 +14,7 @@ def parse_yaml_tasks(text: str, source: str) -> tuple[Task, ...]:
     Raises:
         ConfigError: with file, line and field.
     """
-    document = read_document(text, source)
+    document = family_document(text, source)
     if not isinstance(document.value, list):
         return expand_family(text, source)
     places = (Place(f"{source}:{document.line((number,))}") for number in count())

@@ -6,8 +6,9 @@ import json
 import shlex
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
-from jinja2 import StrictUndefined
+from jinja2 import StrictUndefined, Template
 from jinja2.exceptions import TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -48,10 +49,16 @@ def _rendered(text: str, variables: Mapping[str, object], place: Place) -> str:
     if "{" not in text:
         return text
     try:
-        return _ENVIRONMENT.from_string(text).render(variables)
+        return _compiled(text).render(variables)
     except _FOREIGN as error:
         first_line = (str(error).splitlines() or [type(error).__name__])[0]
         raise place.refuse(f"the template can't be rendered: {first_line}") from None
+
+
+@lru_cache(maxsize=1024)
+def _compiled(text: str) -> Template:
+    """One compilation for all variants and draws of a family: it takes ten times as long as rendering."""
+    return _ENVIRONMENT.from_string(text)
 
 
 def _environment() -> ImmutableSandboxedEnvironment:
