@@ -10,6 +10,7 @@ from crosspath.app.heldout import notes, seed_in, tasks_of
 from crosspath.app.planning import plan_document, plan_text
 from crosspath.app.prompts import prompts
 from crosspath.app.resolve import planned, read_spec, resolve
+from crosspath.cli.entry import run
 from crosspath.errors import ConfigError
 from crosspath.spec.sections import TasksSection
 from crosspath.types import Task
@@ -214,3 +215,38 @@ class TestSpecs:
         plan = planned(*read_spec(spec))
         assert SEED not in repr(plan)
         assert SEED not in "".join(request.to_json() for request in plan.requests)
+
+
+class TestCommands:
+    @pytest.mark.parametrize("command", [["list"], ["show", "drawn/price-heldout"]])
+    def test_drawn_tasks_can_be_looked_at(self, command: list[str], files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """`tasks list` and `tasks show` take what the seed draws in place of the public tasks."""
+        options = ["--file", str(files / "drawn.yaml"), "--heldout-seed-env", "SEED_OF_TEST", "--json"]
+        assert run(["tasks", *command, *options]) == 0
+        out, _ = capsys.readouterr()
+        found = json.loads(out)
+        named = found if isinstance(found, list) else [found]
+        assert named[-1]["id"] == "drawn/price-heldout"
+        assert (named[-1]["partition"], named[-1]["twin"]) == ("heldout", "drawn/price")
+        assert SEED not in out
+
+    @pytest.mark.parametrize("command", [["list"], ["show", "drawn/price-heldout"], ["check"]])
+    def test_a_bad_seed_is_one_line(
+        self, command: list[str], files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A short seed, or none, is refused by each of them and not repeated."""
+        options = ["--file", str(files / "drawn.yaml"), "--heldout-seed-env", "SEED_OF_TEST"]
+        for value in ("", "hunter2"):
+            monkeypatch.setenv("SEED_OF_TEST", value)
+            assert run(["tasks", *command, *options]) == 2
+            out, err = capsys.readouterr()
+            assert out == ""
+            assert err.startswith("crosspath: --heldout-seed-env: the ")
+            assert err.count("\n") == 1
+            assert "SEED_OF_TEST" in err
+            assert "hunter2" not in err
+
+    def test_nothing_to_draw_is_said(self, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """Without a section `heldout` there is nothing to list."""
+        assert run(["tasks", "list", "--file", str(files / "fixed.yaml"), "--heldout-seed-env", "SEED_OF_TEST"]) == 2
+        assert "no family has a section 'heldout'" in capsys.readouterr().err

@@ -1,6 +1,5 @@
 """``crosspath tasks check``: the proofs of the catalogue, or of a user's own tasks."""
 
-import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +11,6 @@ import typer
 
 from crosspath.cli.exits import EXIT_FAIL
 from crosspath.cli.output import Interrupted, JsonFlag, print_json, print_table, say
-from crosspath.errors import ConfigError
 
 if TYPE_CHECKING:
     from crosspath.app.task_checks import Finding, Report
@@ -48,19 +46,12 @@ def check_tasks(
 
 
 def _checked(files: list[Path], directory: Path | None, validator: str, seed: str | None, *, quiet: bool) -> "Report":
+    from crosspath.app.heldout import seed_named
     from crosspath.app.task_checks import check, read_sources
 
-    sources = read_sources(files, directory, _seed(seed))
+    sources = read_sources(files, directory, seed_named(seed))
     with _progress(quiet=quiet) as notify:
         return check(sources, validator=validator, notify=notify)
-
-
-def _seed(variable: str | None) -> str | None:
-    if variable is None:
-        return None
-    if not os.environ.get(variable):
-        raise ConfigError(f"the environment variable {variable} is not set; it holds the seed", field="--heldout-seed-env")
-    return os.environ[variable]
 
 
 @contextmanager
