@@ -1,6 +1,7 @@
 """Carries the trials out: a few at a time on every processor, in the sandbox, judged by a validator."""
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping, Sequence
 
 from crosspath.app import adapters
@@ -11,10 +12,13 @@ from crosspath.ports import Executor, Validator
 from crosspath.scoring import build_tables, scorable, score
 from crosspath.scoring.suites import load_suite
 from crosspath.spec import Spec
+from crosspath.spec.sections import ExecutorSection
 from crosspath.types import Delivery, Execution, Fault, Replay, ReplayJob, ReplayKey, Reply, Score, Task, Text, TrialKey
 
 Notify = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is."""
+WORKERS_PER_PROCESSOR = 2
+"""Half of a start of a sandbox is waiting."""
 BATCH = 8
 """Trials that one worker takes at once."""
 
@@ -31,7 +35,8 @@ def execute(trials: Sequence[Trial], notify: Notify) -> list[Replay]:
         ReplayJob(key=key, task=trial.executed or trial.task, commands=tuple(action.command for action in delivery.actions))
         for trial, (key, delivery) in zip(trials, prepared, strict=True)
     ]
-    with interruptible(), adapters.make_executor("local", Spec(), {}) as executor:
+    spec = Spec(executor=ExecutorSection(replay_workers=WORKERS_PER_PROCESSOR * len(os.sched_getaffinity(0))))
+    with interruptible(), adapters.make_executor("local", spec, {}) as executor:
         results = run_interruptibly(_run(executor, jobs, notify))
     _require_one(results)
     return [
