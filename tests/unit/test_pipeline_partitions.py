@@ -117,6 +117,21 @@ def test_the_alarm_is_told_everywhere(contaminated: tuple[Facts, Judgement]) -> 
     assert list(frame["heldout_value"]) == [0.0] * 4
 
 
+def test_the_report_says_which_tasks_were_asked_for(contaminated: tuple[Facts, Judgement]) -> None:
+    """Partition, draws and the name of the seed's variable stand in the configuration; what the spec left open does not."""
+    facts, found = contaminated
+    asked = {"families": [], "tiers": [0, 1], "partition": "both", "heldout_seed_env": "HELDOUT_SEED", "heldout_draws": 1}
+    head = facts.head.model_copy(update={"spec": {"tasks": asked}})
+    lines = report_markdown(head, facts.lock, found).splitlines()
+    shared = [line for line in lines if line.startswith("| tasks.")]
+    assert shared == [
+        "| tasks.tiers | \\[0, 1\\] |",
+        "| tasks.partition | both |",
+        "| tasks.heldout_seed_env | HELDOUT_SEED |",
+        "| tasks.heldout_draws | 1 |",
+    ]
+
+
 def test_an_empty_frame_has_the_same_columns(contaminated: tuple[Facts, Judgement]) -> None:
     """Without held-out tasks the frame is empty, not another one."""
     facts = facts_of(public())

@@ -37,10 +37,16 @@ def _side_by_side(columns: Sequence[Mapping[str, str]]) -> list[list[str]]:
     return [[field, *(column.get(field, NONE) for column in columns)] for field in fields]
 
 
+def _choice(head: EvaluationHead) -> Mapping[str, object]:
+    """Which tasks the spec asked for, in its own words; without what was left open. Of a seed it holds the variable's name."""
+    asked = cast(Mapping[str, object], head.spec.get("tasks") or {})
+    return {field: value for field, value in asked.items() if value not in (None, [])}
+
+
 def _shared(head: EvaluationHead, lock: Lock) -> dict[str, str]:
     """The head and the lock, flattened. Tasks can be thousands: their number and one digest stand for them."""
     rest = lock.model_dump(mode="json", exclude={"candidates", "tasks", "sent_bodies"})
-    tasks = {"tasks": f"{len(lock.tasks)}, digest {digest(dict(lock.tasks))}"}
+    tasks = {"tasks": f"{len(lock.tasks)}, digest {digest(dict(lock.tasks))}"} | flatten(_choice(head), "tasks")
     bodies = {f"sent_bodies.{key[:12]}": canonical_json(body) for key, body in lock.sent_bodies.items()}
     who = {"evaluation": head.id, "kind": head.kind, "spec digest": head.spec_digest, "lock digest": lock.digest}
     return who | flatten(rest) | tasks | bodies
