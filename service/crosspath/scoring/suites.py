@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any, Literal, cast, get_args
 
 from crosspath.errors import ConfigError
@@ -112,8 +113,9 @@ class Suite:
         return tuple(expectation for expectation in self.expectations if expectation.table == table)
 
 
+@lru_cache(maxsize=16)
 def load_suite(text: Text) -> Suite:
-    """Read a suite and refuse what would not be an exact, row-wise judgement.
+    """Read a suite and refuse what would not be an exact, row-wise judgement. A text is read once in a process.
 
     Raises:
         ConfigError: naming file, position, value and near names.
