@@ -30,19 +30,15 @@ def marked_is_better_p(families: Sequence[Sequence[Group]]) -> float | None:
         return None
     changes = [[change / size for change in _changes(group)] for group, size in groups]
     scale = math.lcm(*(change.denominator for one in changes for change in one))
-    whole = sorted([int(change * scale) for change in one] for one in changes)
     observed = sum(int(one[0] * scale) for one in changes)
-    moving = [sorted(one) for one in whole if len(set(one)) > 1]
-    fixed = sum(one[0] for one in whole if len(set(one)) == 1)
-    exact = _exact(moving, observed - fixed)
-    return _drawn(moving, observed - fixed) if exact is None else exact
+    moving = sorted(sorted(int(change * scale) for change in one) for one in changes if any(one))  # in one order: draws repeat
+    exact = _exact(moving, observed)
+    return _drawn(moving, observed) if exact is None else exact
 
 
 def _changes(group: Group) -> list[Fraction]:
-    """What each item would contribute as the marked one."""
+    """What each item would contribute as the marked one: nothing where all are equal."""
     total = sum(group, Fraction(0))
-    if len(set(group)) == 1:
-        return [Fraction(0)]
     return [item - (total - item) / (len(group) - 1) for item in group]
 
 
