@@ -113,25 +113,27 @@ class Suite:
         return tuple(expectation for expectation in self.expectations if expectation.table == table)
 
 
-@lru_cache(maxsize=16)
 def load_suite(text: Text) -> Suite:
     """Read a suite and refuse what would not be an exact, row-wise judgement. A text is read once in a process.
 
     Raises:
         ConfigError: naming file, position, value and near names.
     """
-    document = _document(text)
+    return _read_suite(text.name, text.content)
+
+
+@lru_cache(maxsize=16)
+def _read_suite(name: str, content: str) -> Suite:
+    document = _document(name, content)
     expectations = tuple(
-        _expectation(item, table, position, text.name)
+        _expectation(item, table, position, name)
         for table in COLUMNS
-        for position, item in enumerate(_list(document, table, text.name))
+        for position, item in enumerate(_list(document, table, name))
     )
-    _refuse_duplicates(expectations, text.name)
-    _require_guards(expectations, text.name)
+    _refuse_duplicates(expectations, name)
+    _require_guards(expectations, name)
     if not any(each.table == "final_state" and each.type != NOT_NULL for each in expectations):
-        raise ConfigError(
-            "has no expectation that could fail: every final state would pass", source=text.name, field="final_state"
-        )
+        raise ConfigError("has no expectation that could fail: every final state would pass", source=name, field="final_state")
     return Suite(str(document["name"]), str(document.get("version", "1")), expectations)
 
 
@@ -178,14 +180,14 @@ def _item_schemas(table: TableName) -> Iterator[dict[str, Any]]:
         }
 
 
-def _document(text: Text) -> dict[str, Any]:
-    document = load_yaml(text.content, text.name)
+def _document(name: str, content: str) -> dict[str, Any]:
+    document = load_yaml(content, name)
     if not isinstance(document, dict):
-        raise ConfigError("must be a mapping with name, final_state and executions", source=text.name)
+        raise ConfigError("must be a mapping with name, final_state and executions", source=name)
     fields = document
-    _only_known(fields, ("name", "version", *COLUMNS), text.name, "")
+    _only_known(fields, ("name", "version", *COLUMNS), name, "")
     if not isinstance(fields.get("name"), str):
-        raise ConfigError(f"must be a text, got {fields.get('name')!r}", source=text.name, field="name")
+        raise ConfigError(f"must be a text, got {fields.get('name')!r}", source=name, field="name")
     return fields
 
 
