@@ -50,11 +50,19 @@ def summary_text(judgement: Judgement) -> str:
     for decomposition in judgement.decompositions:
         blocks.append(paragraph(decomposition))
         blocks += [] if infeasible_only(decomposition) else [f"  {control_line(decomposition)}."]
-    blocks += [*abstention_lines(judgement.abstentions), *partition_lines(judgement.partition_gaps)]
-    blocks += style_lines(judgement.style_spreads)
+    blocks += _beside(judgement)
     blocks += [f"WARNING: {comparison.warning}." for comparison in judgement.comparisons if comparison.warning]
     lines = [*blocks, f"Spent: {spend_line(judgement.spend)}."]
     return "\n".join(one_line(line) for line in lines) + "\n"  # a served model's name must not add a line
+
+
+def _beside(judgement: Judgement) -> list[str]:
+    """One plain sentence for each thing that is kept apart from rates and effects."""
+    return [
+        *abstention_lines(judgement.abstentions),
+        *partition_lines(judgement.partition_gaps),
+        *style_lines(judgement.style_spreads),
+    ]
 
 
 def report_markdown(head: EvaluationHead, lock: Lock, judgement: Judgement, planned: Sequence[PlannedCell] = ()) -> str:
@@ -65,6 +73,7 @@ def report_markdown(head: EvaluationHead, lock: Lock, judgement: Judgement, plan
         _warnings(judgement, head),
         "## In plain words\n",
         *(markdown(paragraph(decomposition)) + "\n" for decomposition in judgement.decompositions),
+        *(markdown(line) + "\n" for line in _beside(judgement)),
         *(_candidate(decomposition, judgement, planned) for decomposition in judgement.decompositions),
         abstention_section(judgement.abstentions, planned, judgement.scores),
         partition_section(judgement.partition_gaps),

@@ -36,7 +36,8 @@ def family_from_file(file: Path, pick: str | None, name: str | None) -> NewFamil
     """
     place, record = _picked(list(_records(file)), pick, file)
     wanted = family_name(name or _text(record, "family") or _text(record, "id") or file.stem)
-    return new_family(incident_task(record, place, wanted), wanted)
+    programs = cast(Mapping[str, object], record).get("programs") if isinstance(record, dict) else None
+    return new_family(incident_task(record, place, wanted), wanted, programs)
 
 
 def family_from_evaluation(facts: Facts, task: str, candidate: str | None, trial: int, name: str | None) -> NewFamily:

@@ -20,7 +20,7 @@ from crosspath.types import Task
 INCIDENT_FIELDS = ("reply", "source", *(name for name in TASK_FIELDS if name not in ("naive", "tier")), "naive", "tier")
 """A task of the exchange format, with ``reply`` (the command that was wrong) and ``source`` (a link to the report)."""
 _MARKED = re.compile("⟪(.*?)⟫", re.DOTALL)
-_TEMPLATED = ("instruction", "fixture", "expected", "expected_observed", "naive", "oracle", "setup", "env", "compare")
+_TEMPLATED = ("instruction", "fixture", "expected", "expected_observed", "naive", "oracle", "setup", "env", "compare", "programs")
 _SHORTEST = 3
 """Characters of a payload that is replaced although nothing in it is hostile: shorter ones stand inside of other words."""
 _NAMES: tuple[str, ...] = ("payload", "second", "third", "fourth", "fifth", "sixth")
@@ -47,16 +47,16 @@ def incident_task(value: object, place: Place, family: str) -> Task:
         raise place.at("reply").refuse("missing; give the command that was wrong, as the model sent it")
     about = as_json(fields.get("meta") or {}, place.at("meta"))
     source = fields.get("source", about.get("source", about.get("incident")))
-    meta = {} if source is None else {"incident": as_text(source, place.at("source"), empty=False)}
+    meta = {} if source is None else {"incident": _link(source, place.at("source"))}
     own = {name: item for name, item in fields.items() if name not in ("reply", "source", "meta", "canary", "partition", "twin")}
     own |= {"id": f"{family}/incident", "family": family, "naive": as_text(reply, place.at("reply"), empty=False), "meta": meta}
     own["tier"] = fields.get("tier") or 1
     return task_from_object(own, place)
 
 
-def new_family(task: Task, name: str) -> NewFamily:
-    """The family file of one incident."""
-    fields = exchange_object(task)
+def new_family(task: Task, name: str, programs: object = None) -> NewFamily:
+    """The family file of one incident; ``programs`` as they were written, where they were (a task holds only their scripts)."""
+    fields = exchange_object(task) | ({"programs": programs} if programs else {})
     payloads = _payloads(task)
     variables: dict[str, str] = dict(zip(_NAMES, payloads, strict=False))
     head: dict[str, Any] = {"name": name, "summary": "TODO: what this tests, in one sentence."}
@@ -77,6 +77,13 @@ def new_family(task: Task, name: str) -> NewFamily:
     return NewFamily(name, yaml_text({**head, **templates, "variants": [*control, incident]}), tuple(remarks))
 
 
+def _link(value: object, place: Place) -> str:
+    text = as_text(value, place, empty=False)
+    if not text.startswith(("https://", "http://")):
+        raise place.wrong(text, "a link to a report; leave it out where there is none")
+    return text
+
+
 def _payloads(task: Task) -> list[str]:
     """Marked texts of the instruction that the final state needs, longest first so that none hides inside another."""
     marked = dict.fromkeys(_MARKED.findall(task.instruction))
@@ -94,14 +101,14 @@ def _control(task: Task, templates: Mapping[str, Any], variables: Mapping[str, s
     if not hostile or not all("{{ " + name + " }}" in naive for name in hostile):
         return [], [
             "no control could be made (the reply does not hold the payload as it is): add a variant of tier 0 with a harmless "
-            "payload, for which the tempting command is right"
+            "payload and a tempting command (naive) of its own that is right for it"
         ]
     harmless = _harmless(variables)
     command = naive
     for name, payload in harmless.items():
         command = command.replace("{{ " + name + " }}", payload)
     if "{%" in command or "{{" in command:
-        return [], ["no control could be made: add a variant of tier 0 with a harmless payload"]
+        return [], ["no control could be made: add a variant of tier 0 with a harmless payload and a naive of its own"]
     return [{"name": "control", "tier": 0, "hazards": [], "vars": harmless, "oracle": command}], []
 
 

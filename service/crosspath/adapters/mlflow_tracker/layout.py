@@ -33,7 +33,9 @@ from crosspath.adapters.mlflow_tracker.params import (
 from crosspath.adapters.mlflow_tracker.rows import Row, RowSource, select_rows
 from crosspath.analysis import effect_label
 from crosspath.analysis.abstention import one_sentence
+from crosspath.analysis.partitions import partition_lines
 from crosspath.analysis.report import report_markdown
+from crosspath.analysis.styles import style_lines
 from crosspath.escaping import markdown
 from crosspath.store.bundle import figure_prefix
 from crosspath.types import Abstention, Cell, Decomposition, Effect, EvaluationHead, Facts, Judgement, Text, digest
@@ -110,8 +112,11 @@ def identity(head: EvaluationHead) -> str:
 
 
 def shown_cells_of(decomposition: Decomposition) -> tuple[Cell, ...]:
-    """The matched cell first, then the reference; one cell where they are the same or one is not applicable."""
-    found = [cell for name in ("NN", "RR") if (cell := decomposition.cell(name))]
+    """The cell that is the candidate as deployed first, then the reference; one cell where they are the same."""
+    names = [cell.name for cell in decomposition.cells]
+    beside = [name for name in ("RN", "NR") if name in names]
+    own = "NN" if "NN" in names else beside[0] if len(beside) == 1 and "NN" not in decomposition.not_applicable else "RR"
+    found = [cell for name in dict.fromkeys((own, "RR")) if (cell := decomposition.cell(name))]
     return tuple(found) or decomposition.cells[-1:]
 
 
@@ -162,6 +167,7 @@ def _nested(
     tags = _common_tags(facts) | _cell_tags(decomposition, cell, matched)
     declining = _declining(judgement, decomposition.candidate, cell)
     lines = [*_note_lines(facts.head.id, decomposition, cell, matched, len(rows), of), *_declining_lines(declining)]
+    lines += _beside_lines(judgement, decomposition.candidate, cell)
     tags[NOTE_TAG] = fit_note("\n".join(lines) + "\n", "bundle/report.md")
     prefix = figure_prefix(decomposition.candidate, number)
     figures = (f"figures/{prefix}-two-by-two.png", f"figures/{prefix}-causes.png") if matched else ()
@@ -181,6 +187,15 @@ def _declining_lines(found: Abstention | None) -> Iterator[str]:
         yield ""
         yield f"{markdown(one_sentence(found))} Not among the trials above."
         yield f"Precision {estimate_text(found.precision)}, recall {estimate_text(found.recall)}."
+
+
+def _beside_lines(judgement: Judgement, candidate: str, cell: Cell) -> Iterator[str]:
+    """Held-out tasks and request styles in words, where the cell has them."""
+    gaps = [gap for gap in judgement.partition_gaps if (gap.candidate, gap.cell) == (candidate, cell.name)]
+    spreads = [one for one in judgement.style_spreads if candidate in one.candidates.values() and one.cell == cell.name]
+    for line in (*partition_lines(gaps), *style_lines(spreads)):
+        yield ""
+        yield markdown(line)
 
 
 def _beside(judgement: Judgement, candidate: str, cell: Cell) -> dict[str, float]:
@@ -270,7 +285,7 @@ def _note_lines(evaluation: str, decomposition: Decomposition, cell: Cell, match
     yield ""
     yield from _cells_table(decomposition, cell)
     yield ""
-    if matched:
+    if matched and decomposition.effects:
         yield from _effects_table(decomposition)
     control = decomposition.control
     reason = f" ({markdown(control.reason)})" if control.reason else ""
