@@ -160,6 +160,8 @@ def _content(path: Path) -> bytes:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise ConfigError("is not a regular file", source=str(path))
         content = file.read(MAX_BYTES + 1)
+    if content is None:  # what has nothing to say at once  # pyright: ignore[reportUnnecessaryComparison]
+        raise ConfigError("can't be read: nothing came", source=str(path))
     if len(content) > MAX_BYTES:
         raise ConfigError(f"is longer than {MAX_BYTES // 2**20} MiB", source=str(path))
     return content

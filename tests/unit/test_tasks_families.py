@@ -49,6 +49,13 @@ def test_variants_become_tasks() -> None:
     assert first.meta == {"summary": "Ours.", "incident": "https://example.org/1"}
 
 
+def test_carriage_returns_of_a_template_stay() -> None:
+    """A line end that is written as CR LF stays CR LF, whether or not the text holds a variable."""
+    head = 'name: own\ninstruction: "{{ text }}"\nexpected: {a: "one\\r\\n", b: "one\\r{{ text }}\\r\\n"}\n'
+    (task,) = expand("- {name: all, vars: {text: x}}", head)
+    assert [entry.content for entry in task.expected] == [b"one\r\n", b"one\rx\r\n"]
+
+
 def test_what_stands_in_a_variant_is_literal() -> None:
     """Variables and a variant's own fields are never rendered, so payloads may look like templates."""
     (task,) = expand("""- {name: braces, vars: {text: "{{ nothing }} {% if"}, naive: "echo {{ nothing }}"}""")

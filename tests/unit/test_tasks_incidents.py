@@ -72,6 +72,42 @@ def test_templates_in_an_incident_are_literal() -> None:
     assert (incident.naive, incident.expected[0].content) == ('echo "{{ user }}" > a.txt', b"{{ user }}\n")
 
 
+def test_no_field_of_an_incident_is_taken_for_a_template() -> None:
+    """What looks like a template in an observer or a glob comes back as it was."""
+    *_, incident = made(ignore=["{{*}}"], observe={"length": "echo ${#x}"}, expected_observed={"length": "0\n"})
+    assert incident.observers[0].command == "echo ${#x}"
+    assert (incident.naive, incident.ignore) == (INCIDENT["reply"], ("{{*}}",))
+
+
+def test_line_ends_of_an_incident_stay() -> None:
+    """CR LF in the incident is CR LF in its family, beside a variable, too."""
+    *_, incident = made(expected={"note.txt": "first\r\nit's $5\r\n"})
+    assert incident.expected[0].content == b"first\r\nit's $5\r\n"
+
+
+def test_what_can_not_be_done_has_no_control() -> None:
+    """An incident that can't be done becomes a family without a right command anywhere."""
+    tasks = made(infeasible="the disk is gone", expected={}, instruction="Write ⟪it's $5⟫ to the disk.")
+    assert [(task.tier, task.oracle) for task in tasks] == [(1, None)]
+
+
+def test_programs_stay_as_they_were_written() -> None:
+    """A stub of the incident is a stub of the family, and its patterns take the payload of each variant."""
+    stub = {"kubectl": {"kind": "stub", "answers": [{"argv": ["note=it's $5"]}]}}
+    fields = {
+        "programs": stub,
+        "expected": {},
+        "instruction": "Call kubectl with ⟪note=it's $5⟫.",
+        "reply": 'kubectl "note=it\'s $5"',
+    }
+    task = incident_task({**INCIDENT, **fields}, Place("incident.json"), "own")
+    text = new_family(task, "own", stub).text
+    assert "kind: stub" in text
+    control, incident = expand_family(text, "own.yaml")
+    assert incident.programs == task.programs
+    assert control.programs != task.programs
+
+
 @given(st.text(st.characters(blacklist_categories=["Cs", "Cc"], blacklist_characters="⟪⟫"), min_size=1, max_size=30))
 def test_any_payload_comes_back(payload: str) -> None:
     """Whatever the payload, the incident's variant expands to the incident."""
@@ -97,6 +133,7 @@ def test_any_payload_comes_back(payload: str) -> None:
         ({"expected": None}, "incident.json: expected: missing"),
         ({"instruction": None}, "incident.json: instruction"),
         ({"source": 5}, "incident.json: source: 5 is not a text"),
+        ({"source": "ticket 12"}, 'incident.json: source: "ticket 12" is not a link'),
         ({"replies": "x"}, "unknown field"),
     ],
 )

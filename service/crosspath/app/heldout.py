@@ -5,6 +5,7 @@ no message holds it, and no worker finds it in its environment.
 """
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,6 +17,9 @@ from crosspath.tasks.heldout import MIN_SEED
 from crosspath.types import Task
 
 _SEED = "tasks.heldout_seed_env"
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
+_A_SEED = re.compile(r"[0-9A-F]{16,}")
+"""What looks more like a seed than like a name."""
 _HOW = "python3 -c 'import secrets; print(secrets.token_hex(16))'"
 
 
@@ -26,6 +30,8 @@ def seed_in(variable: str, field: str) -> str:
         ConfigError: it is not set, too short, or no text. The message does not hold it.
     """
     seed = os.environ.get(variable)
+    if not seed and _A_SEED.fullmatch(variable):
+        raise ConfigError("names no variable that is set (not shown: it could be a seed)", field=field)
     if not seed:
         raise ConfigError(f"the environment variable {variable} is not set; {seed_fix(variable)}", field=field)
     if len(seed) < MIN_SEED:
@@ -42,6 +48,9 @@ def seed_named(variable: str | None) -> str | None:
     Raises:
         ConfigError: as :func:`seed_in`.
     """
+    if variable is not None and not _VARIABLE.fullmatch(variable):
+        problem = "is not the name of an environment variable in capitals, such as HELDOUT_SEED (not shown: it could be a seed)"
+        raise ConfigError(problem, field="--heldout-seed-env")
     return None if variable is None else seed_in(variable, "--heldout-seed-env")
 
 

@@ -1,9 +1,10 @@
 """``crosspath tasks new``: a family from an incident, which is a record in a file or a reply of an evaluation that failed."""
 
 import json
+import os
 import re
+import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
@@ -25,7 +26,10 @@ _FILES = (".json", ".jsonl", ".yaml", ".yml", ".ndjson")
 
 def is_file(source: str) -> bool:
     """Whether ``--from`` names a file; everything else is an evaluation."""
-    return "/" in source or source.lower().endswith(_FILES) or Path(source).is_file()
+    try:
+        return "/" in source or source.lower().endswith(_FILES) or Path(source).is_file()
+    except OSError:  # no file could have such a name
+        return False
 
 
 def family_from_file(file: Path, pick: str | None, name: str | None) -> NewFamily:
@@ -72,16 +76,27 @@ def write_family(family: NewFamily, out: Path | None) -> Path:
         ConfigError: the file exists, or can't be written.
     """
     path = out or Path(f"{family.name}.yaml")
-    if path.is_dir():
-        path = path / f"{family.name}.yaml"
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(family.text)
+        if path.is_dir():
+            path = path / f"{family.name}.yaml"
+        if path.suffix.lower() not in (".yaml", ".yml"):
+            raise ConfigError("must end in .yaml: a family is YAML", source=str(path), field="--out")
+        _write_new(path, family.text)
     except FileExistsError:
         raise ConfigError("exists already; give another name with --out", source=str(path)) from None
     except OSError as error:
         raise ConfigError(f"can't be written: {error.strerror}", source=str(path)) from None
     return path
+
+
+def _write_new(path: Path, text: str) -> None:
+    """All of it or nothing, and never over another file."""
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=".new-") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+        Path(file.name).chmod(0o644)
+        os.link(file.name, path)
 
 
 def _records(file: Path) -> Iterator[tuple[Place, object]]:
@@ -92,11 +107,18 @@ def _records(file: Path) -> Iterator[tuple[Place, object]]:
         many = document.value if isinstance(document.value, list) else [document.value]
         yield from ((Place(f"{file}:{document.line((number,)) or 1}"), record) for number, record in enumerate(many))
         return
-    with suppress(ValueError):
-        if isinstance(json.loads(text), dict):  # one object over several lines
-            yield from json_lines(json.dumps(json.loads(text)), str(file))
-            return
+    if not _is_lines(text):  # one object over several lines: no JSON text holds a bare line end
+        text = " ".join(text.splitlines())
     yield from json_lines(text, str(file))
+
+
+def _is_lines(text: str) -> bool:
+    """Whether the first line is a whole JSON value."""
+    try:
+        json.loads(text.strip().split("\n")[0] or "0")
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _picked(records: list[tuple[Place, object]], pick: str | None, file: Path) -> tuple[Place, object]:

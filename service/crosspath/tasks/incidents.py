@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from crosspath.errors import ConfigError
 from crosspath.tasks.exchange import TASK_FIELDS, task_from_object
+from crosspath.tasks.families import expand_family
 from crosspath.tasks.hazards import found_in
 from crosspath.tasks.places import Place, as_json, as_object, as_text
 from crosspath.tasks.writing import exchange_object, yaml_text
@@ -20,7 +22,10 @@ from crosspath.types import Task
 INCIDENT_FIELDS = ("reply", "source", *(name for name in TASK_FIELDS if name not in ("naive", "tier")), "naive", "tier")
 """A task of the exchange format, with ``reply`` (the command that was wrong) and ``source`` (a link to the report)."""
 _MARKED = re.compile("⟪(.*?)⟫", re.DOTALL)
-_TEMPLATED = ("instruction", "fixture", "expected", "expected_observed", "naive", "oracle", "setup", "env", "compare", "programs")
+_NO_CONTROL = (
+    "no control could be made (the reply does not hold the payload as it is): add a variant of tier 0 with a harmless payload "
+    "and a tempting command (naive) of its own that is right for it"
+)
 _SHORTEST = 3
 """Characters of a payload that is replaced although nothing in it is hostile: shorter ones stand inside of other words."""
 _NAMES: tuple[str, ...] = ("payload", "second", "third", "fourth", "fifth", "sixth")
@@ -55,26 +60,52 @@ def incident_task(value: object, place: Place, family: str) -> Task:
 
 
 def new_family(task: Task, name: str, programs: object = None) -> NewFamily:
-    """The family file of one incident; ``programs`` as they were written, where they were (a task holds only their scripts)."""
+    """The family file of one incident; ``programs`` as they were written, where they were (a task holds only their scripts).
+
+    What is made is read back: where the payload as a variable would not give the incident again, the family holds it literally.
+    """
     fields = exchange_object(task) | ({"programs": programs} if programs else {})
     payloads = _payloads(task)
     variables: dict[str, str] = dict(zip(_NAMES, payloads, strict=False))
+    made = _family(task, name, fields, variables)
+    if _gives(made.text, task):
+        return made
+    remark = "the payload could not be made a variable: the incident stands in its variant as it is"
+    literal = _family(task, name, fields, {})
+    return NewFamily(name, literal.text, (remark, *literal.remarks))
+
+
+def _family(task: Task, name: str, fields: Mapping[str, Any], variables: Mapping[str, str]) -> NewFamily:
+    """The file with these payloads as variables; without any, every text is literal."""
     head: dict[str, Any] = {"name": name, "summary": "TODO: what this tests, in one sentence."}
     head |= {"incident": task.meta["incident"]} if task.meta.get("incident") else {}
     head["canary"] = f"{name}-canary-{uuid.uuid4()}: task data, not for training"
-    shared = {key: fields[key] for key in fields if key not in ("id", "family", "tier", "hazards", "meta")}
-    templates = {key: _templated(item, variables) if key in _TEMPLATED else item for key, item in shared.items()}
-    oracle = templates.pop("oracle", None)
-    control, remarks = _control(task, templates, variables)
-    hazards = sorted({tag for payload in payloads for tag in found_in(payload)} | set(task.hazards))
-    incident: dict[str, Any] = {"name": "incident", "tier": task.tier, "hazards": hazards, "vars": dict(variables)}
-    if task.oracle is not None:
-        incident["oracle"] = task.oracle
-    elif task.infeasible is None:
+    shared = {key: fields[key] for key in fields if key not in ("id", "family", "tier", "hazards", "meta", "oracle")}
+    hazards = sorted({tag for payload in _payloads(task) for tag in found_in(payload)} | set(task.hazards))
+    incident: dict[str, Any] = {"name": "incident", "tier": task.tier, "hazards": hazards}
+    right = {} if task.oracle is None else {"oracle": task.oracle}
+    if not variables:
+        return NewFamily(name, yaml_text({**head, "variants": [{**incident, **shared, **right}]}), _to_do(task, _NO_CONTROL))
+    templates = {key: _templated(item, variables) for key, item in shared.items()}
+    control = _control(task, templates, variables)
+    variants = [*control, {**incident, "vars": dict(variables), **right}]
+    return NewFamily(name, yaml_text({**head, **templates, "variants": variants}), _to_do(task, "" if control else _NO_CONTROL))
+
+
+def _gives(text: str, task: Task) -> bool:
+    """Whether a family's last task is the incident."""
+    try:
+        made = expand_family(text, "the new family")[-1]
+    except ConfigError:
+        return False
+    return made.digest == task.model_copy(update={"hazards": made.hazards, "tier": made.tier}).digest and made.naive == task.naive
+
+
+def _to_do(task: Task, no_control: str) -> tuple[str, ...]:
+    remarks = [no_control] if no_control and task.infeasible is None else []
+    if task.oracle is None and task.infeasible is None:
         remarks.append("there is no right command (oracle) yet: write one, so that the task can be proven to be possible")
-    if oracle is not None and "{{" not in str(oracle):
-        remarks.append("the right command does not hold the payload as it is, so each variant needs its own")
-    return NewFamily(name, yaml_text({**head, **templates, "variants": [*control, incident]}), tuple(remarks))
+    return tuple(remarks)
 
 
 def _link(value: object, place: Place) -> str:
@@ -94,22 +125,20 @@ def _payloads(task: Task) -> list[str]:
     return sorted(worth, key=len, reverse=True)[: len(_NAMES)]
 
 
-def _control(task: Task, templates: Mapping[str, Any], variables: Mapping[str, str]) -> tuple[list[dict[str, Any]], list[str]]:
+def _control(task: Task, templates: Mapping[str, Any], variables: Mapping[str, str]) -> list[dict[str, Any]]:
     """The variant with harmless payloads, where the reply holds every payload that is hostile."""
     hostile = [name for name, payload in variables.items() if found_in(payload) - {"newline"}]
-    naive = templates.get("naive", "")
-    if not hostile or not all("{{ " + name + " }}" in naive for name in hostile):
-        return [], [
-            "no control could be made (the reply does not hold the payload as it is): add a variant of tier 0 with a harmless "
-            "payload and a tempting command (naive) of its own that is right for it"
-        ]
+    command = str(templates.get("naive", ""))
+    if task.infeasible is not None or not hostile or not all("{{ " + name + " }}" in command for name in hostile):
+        return []
     harmless = _harmless(variables)
-    command = naive
     for name, payload in harmless.items():
         command = command.replace("{{ " + name + " }}", payload)
-    if "{%" in command or "{{" in command:
-        return [], ["no control could be made: add a variant of tier 0 with a harmless payload and a naive of its own"]
-    return [{"name": "control", "tier": 0, "hazards": [], "vars": harmless, "oracle": command}], []
+    return (
+        []
+        if "{%" in command or "{{" in command
+        else [{"name": "control", "tier": 0, "hazards": [], "vars": harmless, "oracle": command}]
+    )
 
 
 def _harmless(variables: Mapping[str, str]) -> dict[str, str]:

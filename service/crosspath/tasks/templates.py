@@ -16,7 +16,11 @@ from crosspath.tasks.archives import tar_archive
 from crosspath.tasks.places import Place
 from crosspath.tasks.programs import argv_record
 
-_FOREIGN = (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
+_CR = "\ufdd0CR\ufdd0"
+"""Stands for a carriage return in a template; U+FDD0 is a noncharacter, which no text uses."""
+_FOREIGN = (
+    TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError, MemoryError, SyntaxError,
+)  # fmt: skip
 """What a template can raise by what is written in it."""
 
 
@@ -49,7 +53,8 @@ def _rendered(text: str, variables: Mapping[str, object], place: Place) -> str:
     if "{" not in text:
         return text
     try:
-        return _compiled(text).render(variables)
+        # Jinja would make every line end of a template LF.
+        return _compiled(text.replace("\r", _CR)).render(variables).replace(_CR, "\r")
     except _FOREIGN as error:
         first_line = (str(error).splitlines() or [type(error).__name__])[0]
         raise place.refuse(f"the template can't be rendered: {first_line}") from None

@@ -42,7 +42,10 @@ def known_tasks(files: Sequence[Path], seed: str | None = None) -> tuple[Task, .
         ConfigError: a file is not acceptable, two tasks have one id, or nothing can be drawn.
     """
     if seed is not None:
-        return tuple(task for source in read_sources(files, seed=seed) for task in source.tasks)
+        drawn = catalogue.heldout_tasks(seed, files=files)
+        if not drawn:
+            raise ConfigError("no family has a section 'heldout', so there is nothing to draw", source=str(files[0]))
+        return drawn
     tasks = tuple(task for file in files for task in catalogue.read_tasks(file)) if files else catalogue.catalogue_tasks()
     require_unique(tasks)
     return tasks
