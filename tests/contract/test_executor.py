@@ -204,14 +204,14 @@ def test_leaving_the_local_executor_ends_what_runs(sandbox: Callable[[], Any]) -
 
     async def interrupted(executor: LocalExecutor) -> None:
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(executor.replay(_jobs("sleep 40", "sleep 41; sleep 42")), 0.5)
+            await asyncio.wait_for(executor.replay(_jobs("sleep 4025.9", "sleep 4025.8; sleep 4025.7")), 0.5)
 
     with LocalExecutor(Model, sandbox, replay_workers=1) as executor:
         executor.toolchain()
         asyncio.run(interrupted(executor))
         began = time.monotonic()
     assert time.monotonic() - began < 5
-    assert not [line for line in _commands() if line.startswith(b"sleep\0004")]
+    assert not [line for line in _commands() if line.startswith(b"sleep\0004025.")]
 
 
 def _commands() -> Iterator[bytes]:
