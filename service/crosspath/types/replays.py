@@ -10,6 +10,7 @@ from crosspath.types.tasks import FileEntry, Task
 
 DeliveryProblem = Literal["contract_error", "undeliverable", "truncated", "refusal", "empty"]
 StateKind = Literal["file", "symlink", "directory", "fifo", "socket", "device"]
+Package = Literal["inside", "jinja2", "markupsafe"]
 Limit = Literal["time", "output", "memory", "processes", "disk", "entries"]
 
 _MIB = 1024 * 1024
@@ -28,6 +29,11 @@ class Command(Record):
     """Absolute host paths that are visible read-only at the same place."""
     report: str | None = None
     """Name of a file below ``{out}`` that the command may leave as its own report."""
+    packages: tuple[Package, ...] = ()
+    """Python packages of ours that the command reads below ``{packages}``, read-only: every worker has them, so none travels with
+    a command. Where one is named, ``{packages}`` expands in ``env``, and in words of ``argv`` that begin with it."""
+    needs: tuple[str, ...] = ()
+    """Programs of the system without which the command can't mean anything; a missing one is a fault, never a result."""
 
 
 class Hop(Record):
