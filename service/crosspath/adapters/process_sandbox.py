@@ -13,7 +13,8 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,14 +24,15 @@ from crosspath.adapters.sandboxing.environment import Places, environment
 from crosspath.adapters.sandboxing.failures import JobFailure
 from crosspath.adapters.sandboxing.jobs import Start, run_job
 from crosspath.adapters.sandboxing.leftovers import left_behind, own_prefix
+from crosspath.adapters.sandboxing.packages import package_files
 from crosspath.adapters.sandboxing.toolchain import toolchain
 from crosspath.adapters.sandboxing.workdir import remove_tree, write_entries
 from crosspath.errors import SandboxError
-from crosspath.types import Command, ExecResult, Execution, Fault, FileEntry, ReplayJob, SandboxLimits, Task, Toolchain
+from crosspath.types import Command, ExecResult, Execution, Fault, FileEntry, Package, ReplayJob, SandboxLimits, Task, Toolchain
 
 ENFORCED = ("time", "output")
 MISSING = ("disk", "entries", "memory", "processes", "network", "files", "syscalls", "background processes")
-_PARTS = ("work", "home", "in", "out", "bin")
+_PARTS = ("work", "in", "out", "home", "bin", "lib")
 _DEATH_DEADLINE_S = 10.0
 _LOOKS_AGAIN_S = 0.05
 
@@ -41,6 +43,7 @@ class ProcessSandbox:
     def __init__(self, limits: SandboxLimits | None = None) -> None:
         self.limits = limits or SandboxLimits()
         self._used: _ProcessRoom | None = None
+        self._copies = _Copies()
         self._lock = threading.Lock()
         self._closing = False
         self._looked = False
@@ -78,6 +81,7 @@ class ProcessSandbox:
             while not self._lock.acquire(timeout=_LOOKS_AGAIN_S):
                 if (room := self._used) is not None:
                     room.end_programs()
+            self._copies.remove()
             self._lock.release()
         finally:
             self._closing = False
@@ -96,10 +100,10 @@ class ProcessSandbox:
             opened = {part: os.open(Path(base, part), os.O_RDONLY | os.O_DIRECTORY) for part in _PARTS}
             for fd in opened.values():
                 cleanup.callback(os.close, fd)
-            places = Places(*(f"{base}/{part}" for part in ("work", "in", "out", "home", "bin")))
+            places = Places(*(f"{base}/{part}" for part in _PARTS))
             write_entries(opened["work"], task.fixture)
             write_entries(opened["bin"], [_program(entry, places) for entry in task.programs])
-            room = _ProcessRoom(places, opened["work"], opened["out"], opened["in"], self.limits)
+            room = _ProcessRoom(places, opened["work"], opened["out"], opened["in"], opened["lib"], self._copies, self.limits)
             if self._closing:
                 raise JobFailure("closed", "the sandbox was closed", retryable=True)
             self._used = room
@@ -112,6 +116,34 @@ class ProcessSandbox:
             return room.start(start).stdout.data
 
 
+class _Copies:
+    """Packages that commands read: one copy for all jobs of a sandbox, in a directory that is made when one is asked for."""
+
+    def __init__(self) -> None:
+        self._base: str | None = None
+        self._made: set[Package] = set()
+        self._end: Callable[[], object] = _nothing
+
+    def place(self, name: Package) -> str:
+        """The directory of a package."""
+        if self._base is None:
+            self._base = tempfile.mkdtemp(prefix=own_prefix())
+            self._end = weakref.finalize(self, _remove_own, self._base, os.getpid())
+        if name not in self._made:
+            root = os.open(self._base, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                write_entries(root, package_files(name))
+            finally:
+                os.close(root)
+            self._made.add(name)
+        return f"{self._base}/{name}"
+
+    def remove(self) -> None:
+        """Take the directory away; the next use makes another."""
+        self._end()
+        self._base, self._made, self._end = None, set(), _nothing
+
+
 @dataclass
 class _ProcessRoom:
     """Temporary directories of one job; implements ``jobs.Room``."""
@@ -120,14 +152,18 @@ class _ProcessRoom:
     work: int
     out: int
     files: int
+    lib: int
+    copies: _Copies
     limits: SandboxLimits
 
     def hand_in(self, command: Command) -> None:
-        """Replace the content of ``IN``; empty ``OUT``."""
-        for fd in (self.files, self.out):
+        """Replace the content of ``IN``; empty ``OUT``; show the packages that the command names, and no others."""
+        for fd in (self.files, self.out, self.lib):
             for name in os.listdir(fd):  # noqa: PTH208 - of a descriptor
                 remove_tree(os.fsencode(name), fd)
         write_entries(self.files, command.files)
+        for name in set(command.packages):
+            os.symlink(self.copies.place(name), name, dir_fd=self.lib)
 
     def end_programs(self) -> None:
         """Kill all that can be found of the job, from any thread."""
@@ -233,6 +269,15 @@ def _processes_of(work: str) -> set[int]:
 
 def _program(entry: FileEntry, places: Places) -> FileEntry:
     return entry.model_copy(update={"content": places.expand_program(entry.content), "mode": 0o755})
+
+
+def _nothing() -> None:
+    """There is no directory."""
+
+
+def _remove_own(base: str, owner: int) -> None:
+    if os.getpid() == owner:  # else a fork of the worker ends: the directory is the worker's
+        _remove(base)
 
 
 def _remove(base: str) -> None:

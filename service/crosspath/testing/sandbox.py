@@ -55,6 +55,8 @@ class FakeSandbox:
     script: Script = field(default_factory=dict[bytes, Effect])
     limits: SandboxLimits = field(default_factory=SandboxLimits)
     jobs: list[ReplayJob] = field(default_factory=list[ReplayJob])
+    missing_programs: frozenset[str] = frozenset()
+    """Programs of the system that are not there: a command that needs one is a fault."""
 
     def run(self, jobs: Sequence[ReplayJob]) -> tuple[Execution | Fault, ...]:
         """One result per job, in order."""
@@ -67,6 +69,9 @@ class FakeSandbox:
         return Toolchain(sandbox="fake", limits_enforced=limits)
 
     def _run(self, job: ReplayJob) -> Execution | Fault:
+        missing = self.missing_programs.intersection(name for command in job.commands for name in command.needs)
+        if missing:
+            return Fault(boundary="sandbox", type="missing_program", message=f"the path needs the program {min(missing)!r}")
         files = _with_parents({entry.path: entry for entry in job.task.fixture})
         setup = self._setup(job.task, files)
         if isinstance(setup, Effect) and setup.exit_code != 0:

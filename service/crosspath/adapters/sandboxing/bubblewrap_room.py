@@ -12,12 +12,20 @@ from crosspath.adapters.sandboxing.cgroups import Cgroup
 from crosspath.adapters.sandboxing.environment import Places
 from crosspath.adapters.sandboxing.failures import JobFailure
 from crosspath.adapters.sandboxing.jobs import Start
+from crosspath.adapters.sandboxing.packages import package_files
 from crosspath.adapters.sandboxing.spawning import Spawner
 from crosspath.adapters.sandboxing.system_view import FIRST_PROGRAM, INSIDE
 from crosspath.adapters.sandboxing.workdir import remove_tree, write_entries
-from crosspath.types import Command, ExecResult, FileEntry, Limit, SandboxLimits, Task
+from crosspath.types import Command, ExecResult, FileEntry, Limit, Package, SandboxLimits, Task
 
-PLACES = Places(work=f"{INSIDE}/work", files=f"{INSIDE}/in", out=f"{INSIDE}/out", home=f"{INSIDE}/home", programs=f"{INSIDE}/bin")
+PLACES = Places(
+    work=f"{INSIDE}/work",
+    files=f"{INSIDE}/in",
+    out=f"{INSIDE}/out",
+    home=f"{INSIDE}/home",
+    programs=f"{INSIDE}/bin",
+    packages=f"{INSIDE}/lib",
+)
 _DISK = ("work", "home", "tmp", "shm", "out")
 _number = itertools.count()
 
@@ -37,6 +45,17 @@ class Cage:
     """Of system calls."""
     enforced: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    packages: set[Package] = field(default_factory=set[Package])
+    """Those that were copied to where a start can show them."""
+
+    def package(self, name: Package) -> str:
+        """The directory of a package in the spawner's mount namespace; copied there when it is first asked for."""
+        place = f"{self.spawner.base}/lib"
+        if name not in self.packages:
+            with contextlib.ExitStack() as cleanup:
+                write_entries(_keep(self.spawner.open(place), cleanup), package_files(name))
+            self.packages.add(name)
+        return f"{place}/{name}"
 
     def close(self) -> None:
         """End everything."""
@@ -134,6 +153,8 @@ class BubblewrapRoom:
             yield from ("--ro-bind", f"{self.path}/in", places.files)
         if start.out:
             yield from ("--bind", f"{disk}/out", places.out)
+        for name in dict.fromkeys(start.packages):
+            yield from ("--ro-bind", self.cage.package(name), f"{places.packages}/{name}")
         for source, target in binds:
             yield from ("--ro-bind", source, target)
         yield from ("--remount-ro", "/dev", "--remount-ro", "/")

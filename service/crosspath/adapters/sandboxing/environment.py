@@ -19,10 +19,21 @@ class Places:
     home: str
     programs: str
     """First on PATH."""
+    packages: str
+    """Python packages that a command names, read-only."""
 
     def expand(self, text: str) -> str:
         """``{work}``, ``{in}`` and ``{out}`` replaced; every other brace stays."""
         return text.replace("{work}", self.work).replace("{in}", self.files).replace("{out}", self.out)
+
+    def expand_packages(self, text: str) -> str:
+        """``{packages}`` replaced: in the variables of a command that names some."""
+        return text.replace("{packages}", self.packages)
+
+    def expand_word(self, word: bytes) -> bytes:
+        """``{packages}`` replaced where it is the beginning of ``word``, as a directory of its own."""
+        head, slash, rest = word.partition(b"/")
+        return self.packages.encode() + slash + rest if head == b"{packages}" else word
 
     def expand_program(self, data: bytes) -> bytes:
         """``{work}`` replaced in a program's text; the other two are too likely to mean something there."""
@@ -49,4 +60,11 @@ def environment(places: Places, *extra: Sequence[tuple[str, str]]) -> dict[str, 
 
 def command_environment(places: Places, task: Task, command: Command) -> dict[str, str]:
     """The environment of a reply's command: the task's variables, then the path's."""
-    return environment(places, task.env, command.env)
+    if not command.packages:
+        return environment(places, task.env, command.env)
+    return environment(places, task.env, [(name, places.expand_packages(value)) for name, value in command.env])
+
+
+def command_argv(places: Places, command: Command) -> tuple[bytes, ...]:
+    """The words of a reply's command. Those of a command that names no packages are the reply's own, whatever they look like."""
+    return tuple(map(places.expand_word, command.argv)) if command.packages else command.argv

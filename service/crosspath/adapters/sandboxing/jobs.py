@@ -5,10 +5,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from crosspath.adapters.sandboxing.environment import Places, command_environment, environment
+from crosspath.adapters.sandboxing.environment import Places, command_argv, command_environment, environment
 from crosspath.adapters.sandboxing.failures import fault_of
 from crosspath.adapters.sandboxing.final_state import HASHED_BYTES_PER_DISK, read_report, read_state
 from crosspath.adapters.sandboxing.observing import observer_argv, observer_environment, pack_check
+from crosspath.adapters.sandboxing.packages import require_programs
 from crosspath.adapters.sandboxing.repositories import Untrustworthy, disarm_repositories
 from crosspath.errors import SandboxError, boundary
 from crosspath.types import (
@@ -19,6 +20,7 @@ from crosspath.types import (
     FinalState,
     Observation,
     Observer,
+    Package,
     ReplayJob,
     SandboxLimits,
     Task,
@@ -46,6 +48,8 @@ class Start:
     """Whether the directory of ``IN`` is needed."""
     out: bool = False
     """Whether the directory of ``OUT`` is needed."""
+    packages: Sequence[Package] = ()
+    """Those that are visible."""
     observing: bool = False
     """The work directory is read-only, home and temporary directory are fresh."""
 
@@ -100,6 +104,7 @@ def run_job(
 
 
 def _run(job: ReplayJob, limits: SandboxLimits, room: Room) -> Execution:
+    require_programs(job.commands)
     counting = _Counting(room)
     failed = _set_up(job.task, room, counting)
     results: tuple[ExecResult, ...] = ()
@@ -139,12 +144,13 @@ def _run_command(
 ) -> ExecResult:
     room.hand_in(command)
     start = Start(
-        command.argv,
+        command_argv(room.places, command),
         command_environment(room.places, task, command),
         timeout_s=timeout_s,
         stdin=command.stdin,
         settle_s=settle_s,
         binds=command.binds,
+        packages=command.packages,
         files=bool(command.files),
         out=command.report is not None or any("{out}" in value for _, value in command.env),
     )

@@ -58,7 +58,9 @@ def _set_up(room: BubblewrapRoom, task: Task) -> None:
 def _start(room: BubblewrapRoom, task: Task, command: Command, argv: tuple[bytes, ...], stdin: bytes = b"") -> Start:
     env = command_environment(room.places, task, command)
     env |= {"TERM": os.environ.get("TERM", "dumb"), "PS1": "before the command $ ", "HISTFILE": ""}
-    return Start(argv, env, _LONGEST_S, stdin=stdin, binds=command.binds, files=bool(command.files), out=True)
+    return Start(
+        argv, env, _LONGEST_S, stdin=stdin, binds=command.binds, packages=command.packages, files=bool(command.files), out=True
+    )
 
 
 @contextlib.contextmanager

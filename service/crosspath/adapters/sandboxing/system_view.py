@@ -31,6 +31,7 @@ def write_system(base: int) -> None:
         entries.append(FileEntry(path=b"etc/ld.so.cache", content=cache.read_bytes()))
     entries.append(FileEntry(path=b"etc/alternatives", kind="directory"))
     entries.append(FileEntry(path=b"job", kind="directory", mode=0o711))
+    entries.append(FileEntry(path=b"lib", kind="directory"))
     entries.append(FileEntry(path=b"sh", content=_shell().read_bytes(), mode=0o111))
     write_entries(base, entries)
     os.close(base)
