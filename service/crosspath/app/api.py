@@ -9,7 +9,7 @@ from typing import Any, overload
 
 from crosspath.app import adapters
 from crosspath.app.cluster import require_listener
-from crosspath.app.derive import replay_resolved, validate_resolved
+from crosspath.app.derive import derivation_words, replay_resolved, validate_resolved
 from crosspath.app.evaluation import Evaluation
 from crosspath.app.finding import find_facts, require_store
 from crosspath.app.readiness import beforehand, check_ready, executor_kind, in_sandbox, require_executor, resolved_spec
@@ -69,8 +69,9 @@ def evaluate(
 
 def replay(
     evaluation: str,
-    transports: Sequence[str],
+    transports: Sequence[str] = (),
     *,
+    all_transports: bool = False,
     store: str | Path | None = None,
     executor: str | None = None,
     sandbox: str | None = None,
@@ -85,6 +86,7 @@ def replay(
     Args:
         evaluation: an id in the ledger, ``latest``, or an MLflow run.
         transports: names of paths; presets, paths of the evaluation's spec, or of ``own_paths``.
+        all_transports: through every path that ships and that fits, and all of ``own_paths``.
         own_paths: further paths by name, as in a spec's ``transports``.
         base: directory that relative names in ``own_paths`` start from; default the current one.
 
@@ -98,11 +100,12 @@ def replay(
     with _ledger(directory, notify) as ledger:
         source = find_facts(ledger, evaluation)
         _tell_source(source, evaluation, notify)
-        resolved = in_sandbox(replay_resolved(source, transports, own_paths or {}, base or Path.cwd()), sandbox)
+        plan = replay_resolved(source, transports, own_paths or {}, base or Path.cwd(), every=all_transports)
+        resolved = in_sandbox(plan, sandbox)
         if source.lock.reference.transport in transports:
             notify(f"{source.lock.reference.transport} is the reference path: it has no damage, RR and NR say all about it")
         tracker = _checked_tracker(directory) if track else None
-        derivation = Derivation(source.head.id, f"replay through {', '.join(transports)}", source.trials)
+        derivation = Derivation(source.head.id, derivation_words(resolved), source.trials)
         opened = open_evaluation(ledger, resolved, derivation)
         facts = _gathered(ledger, resolved, opened, executor, progress, notify, generate=False)
         _tell_judging(progress, tracker)

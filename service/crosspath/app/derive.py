@@ -13,29 +13,61 @@ from crosspath.pipeline.plan import Plan, make_plan
 from crosspath.spec import Spec, load_spec
 from crosspath.store.ledger import Ledger
 from crosspath.styles import PLAIN
-from crosspath.transports import find_path
-from crosspath.types import Candidate, Facts, PathSpec, RequestStyle, Text, canonical_json, digest
+from crosspath.transports import assemble, find_path, preset_names
+from crosspath.types import Candidate, Contract, Facts, PathSpec, RequestStyle, Text, canonical_json, digest
 
 LONGEST_NAME = 60
 """Letters of a candidate's name, as specs allow them."""
 _HALF = 26
+MOST_NAMED = 6
+"""So many paths at most are named in the words for a replay."""
 
 
-def replay_resolved(source: Facts, transports: Sequence[str], own_paths: Mapping[str, Any], base: Path) -> Resolved:
+def replay_resolved(
+    source: Facts, transports: Sequence[str], own_paths: Mapping[str, Any], base: Path, *, every: bool = False
+) -> Resolved:
     """The plan that sends every reply of ``source`` through each path, beside the reference.
 
+    ``every``: through all that ship, those in ``own_paths`` and those of the source as well, where they fit its contracts.
+
     Raises:
-        ConfigError: a path is not known, or none is given.
+        ConfigError: a path is not known, none is given, or none fits.
     """
-    if not transports:
-        raise ConfigError("name at least one path", field="--transport")
+    if not transports and not every:
+        raise ConfigError("name at least one path, or give --all-transports", field="--transport")
     known = _paths(source, own_paths, base)
     for name in transports:
         _require_path(name, known)
-    for name in {*transports, source.lock.reference.transport} & known.keys():
+    further = _every_path(source, own_paths, transports) if every else ()
+    for name in {*transports, *further, source.lock.reference.transport} & known.keys():
         known[name] = identify(known[name], base)  # the harness as it is now, not as it was when the source ran
-    plan = _plan(source, tuple(_through(source, transports)), known)
-    return _resolved(source, plan)
+    candidates = _through(source, transports) + _fitting(source, further, known)
+    if not candidates:
+        raise ConfigError("no path fits the contracts of this evaluation", field="--all-transports")
+    return _resolved(source, _plan(source, _named(candidates), known))
+
+
+def derivation_words(resolved: Resolved) -> str:
+    """``replay through nested-shell, ssh``; of many paths only how many: the words are part of names in MLflow."""
+    through = dict.fromkeys(candidate.transport for candidate in resolved.plan.candidates)
+    return f"replay through {', '.join(through) if len(through) <= MOST_NAMED else f'{len(through)} paths'}"
+
+
+def _every_path(source: Facts, own_paths: Mapping[str, Any], transports: Sequence[str]) -> tuple[str, ...]:
+    """Names of all paths but ``transports``: the reference first, then what ships, then the user's own, then the source's."""
+    used = (candidate.transport for candidate in source.lock.candidates)
+    names = dict.fromkeys((source.lock.reference.transport, *preset_names(), *own_paths, *used))
+    return tuple(name for name in names if name not in transports)
+
+
+def _fitting(source: Facts, transports: Sequence[str], known: Mapping[str, PathSpec]) -> list[Candidate]:
+    """Candidates through those paths that can read what their contract asks for."""
+    contracts = {contract.name: contract for contract in source.contract_specs}
+    return [one for one in _through(source, transports) if _fits(one, contracts.get(one.generation.contract), known)]
+
+
+def _fits(candidate: Candidate, contract: Contract | None, known: Mapping[str, PathSpec]) -> bool:
+    return assemble(find_path(candidate.transport, known), contract, candidate.harness).fits is None
 
 
 def _require_path(name: str, known: Mapping[str, PathSpec]) -> None:
@@ -60,8 +92,12 @@ def _through(source: Facts, transports: Sequence[str]) -> list[Candidate]:
             identity = canonical_json(new.model_dump(mode="json", exclude={"name"}))
             name = candidate.name.removesuffix(f" via {candidate.transport}")  # a replay of a replay says only where it goes
             seen.setdefault(identity, new.model_copy(update={"name": f"{name} via {transport}"}))
-    names = _short([candidate.name for candidate in seen.values()])
-    return [candidate.model_copy(update={"name": name}) for candidate, name in zip(seen.values(), names, strict=True)]
+    return list(seen.values())
+
+
+def _named(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    names = _short([candidate.name for candidate in candidates])
+    return tuple(one.model_copy(update={"name": name}) for one, name in zip(candidates, names, strict=True))
 
 
 def _short(names: Sequence[str]) -> list[str]:

@@ -95,7 +95,10 @@ def prompts(
 
 def replay(
     evaluation: EvaluationId,
-    transport: Annotated[list[str], typer.Option("--transport", "-t", help="A path; repeat for several.")],
+    transport: Annotated[list[str] | None, typer.Option("--transport", "-t", help="A path; repeat for several.")] = None,
+    all_transports: Annotated[
+        bool, typer.Option("--all-transports", help="Every path that ships and fits, and all of --spec or --paths.")
+    ] = False,
     spec: SpecOption = None,
     paths: PathsOption = None,
     executor: ExecutorOption = None,
@@ -112,7 +115,8 @@ def replay(
     with live_progress(quiet=as_json) as progress:
         replayed = api.replay(
             evaluation,
-            transport,
+            transport or (),
+            all_transports=all_transports,
             store=store,
             executor=executor or "ray",
             sandbox=sandbox,
