@@ -35,6 +35,11 @@ from crosspath.types import (
 DATA = Path(__file__).parents[1] / "data" / "incidents.jsonl"
 TASKS = {task.id: task for task in parse_tasks(DATA.read_text(encoding="utf-8"), DATA.name)}
 EXACT = suite_text("exact")
+MISREPORTED = {
+    "incident/a24": "timeout", "incident/a50": "timeout", "incident/a53": "masked", "incident/a54": "status",
+    "incident/a58": "output",
+}  # fmt: skip
+"""Incidents in which all work was done and the caller was told otherwise."""
 
 
 def _write(root: Path, entries: tuple[FileEntry, ...]) -> None:
@@ -101,11 +106,12 @@ def _scored(task: Task, replay: Replay) -> Score:
 
 @pytest.mark.parametrize("task", list(TASKS.values()), ids=list(TASKS))
 def test_faulty_path_is_scored_as_reported(task: Task, tmp_path: Path) -> None:
-    """A documented faulty path gives the documented state_ok, reported_ok and cause."""
+    """A documented faulty path gives the documented state_ok, reported_ok and cause, and the kind of false alarm."""
     meta: dict[str, Any] = task.meta
     result = _scored(task, _run(task, meta["mechanism"], tmp_path))
     cause = None if meta["cause"] == "none" else meta["cause"]
     assert (result.state_ok, result.reported_ok, result.cause) == (meta["state_ok"], meta["reported_ok"], cause), result.reason
+    assert result.false_alarm == MISREPORTED.get(task.id)
     assert not result.passed
     assert result.reason
 
@@ -115,6 +121,7 @@ def test_right_command_passes_raw(task: Task, tmp_path: Path) -> None:
     """The same right command under plain bash passes, with nothing to say about it."""
     result = _scored(task, _run(task, task.oracle or "", tmp_path))
     assert (result.passed, result.cause, result.reason, result.checks) == (True, None, "", ())
+    assert result.false_alarm is None
 
 
 def test_every_incident_is_there() -> None:

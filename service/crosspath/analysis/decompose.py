@@ -92,9 +92,11 @@ def _cell(cell: CellInput, outcomes: Outcomes) -> Cell:
         unstable=len(outcomes.unstable),
         rate=rate_of(outcomes),
         population=population_rate(outcomes),
-        silent_wrong=rate_of(arrange(cell.rows, silent=True), bad=True),
+        silent_wrong=rate_of(arrange(cell.rows, "silent_wrong"), bad=True),
+        false_alarm=rate_of(arrange(cell.rows, "false_alarm"), bad=True),
         causes=_tally(wrong, "unknown") | _tally(faults, "fault:unknown"),
         silent_causes=_tally([row for row in wrong if row.silent_wrong], "unknown"),
+        alarm_kinds=dict(sorted(Counter(row.false_alarm for row in scored if row.false_alarm).items())),
         tiers=_tiers(scored),
     )
 

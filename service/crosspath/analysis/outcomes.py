@@ -7,12 +7,15 @@ a lost trial weighs as much as any other.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 from crosspath.analysis.stats import mean, share
 from crosspath.types import CellRow
 
 Used = Mapping[str, tuple[bool, ...]]
 """Task -> outcomes of the trials that count, at least one."""
+Asked = Literal["passed", "silent_wrong", "false_alarm"]
+"""What is asked of a row."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,8 @@ class Outcomes:
         return share(missing if passed is None else passed for passed in trials.values())
 
 
-def arrange(rows: Iterable[CellRow], silent: bool = False) -> Outcomes:
-    """Rows as outcomes; with ``silent`` the outcome is ``silent_wrong`` instead of ``passed``.
+def arrange(rows: Iterable[CellRow], asked: Asked = "passed") -> Outcomes:
+    """Rows as outcomes: whether they passed, or whether they are silently wrong, or false alarms.
 
     Raises:
         ValueError: two rows of the same trial, or a task in two families.
@@ -61,7 +64,7 @@ def arrange(rows: Iterable[CellRow], silent: bool = False) -> Outcomes:
         if families.setdefault(row.task, row.family) != row.family:
             raise ValueError(f"task {row.task} is in two families: {families[row.task]}, {row.family}")
         lost = row.unstable or row.passed is None
-        task[row.index] = None if lost else row.silent_wrong if silent else row.passed
+        task[row.index] = None if lost else bool(getattr(row, asked))
         if row.unstable:
             unstable.add((row.task, row.index))
     return Outcomes(trials, families, frozenset(unstable))

@@ -174,6 +174,7 @@ class FactIndex:
             index=index,
             passed=None if found is None else found.passed,
             silent_wrong=found is not None and found.silent_wrong,
+            false_alarm=found.false_alarm if found else None,
             cause=self._fault(trial, key) if found is None else found.cause,
             unstable=unstable,
         )

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from crosspath.escaping import escape, one_line
+from crosspath.scoring.alarms import false_alarm
 from crosspath.scoring.causes import Signs, cause_of, is_signal
 from crosspath.scoring.reported import (
     failed_exits,
@@ -24,7 +25,7 @@ _REASON_CHARACTERS = 300
 
 
 def score(replay: Replay, task: Task, checks: Sequence[CheckResult]) -> Score:
-    """``state_ok``, ``reported_ok``, ``passed`` and the cause; ``checks`` is what a validator found for this replay.
+    """``state_ok``, ``reported_ok``, ``passed``, the cause and the kind of false alarm; ``checks``: what a validator found.
 
     Where not one command was run nothing passes, even if doing nothing was right. A task that can't be done passes if the reply
     declines in the contract's form and the state is as it was.
@@ -46,6 +47,7 @@ def score(replay: Replay, task: Task, checks: Sequence[CheckResult]) -> Score:
         reason=one_line(reason)[:_REASON_CHARACTERS],
         checks=tuple(checks),
         infeasible=task.infeasible is not None,
+        false_alarm=false_alarm(signs, replay, task),
     )
 
 

@@ -38,6 +38,7 @@ from crosspath.types.replays import (
 from crosspath.types.replies import Attempt, Boundary, Fault, Reply, Request, ToolCall, Trial, TrialKey, Usage
 from crosspath.types.results import (
     Abstention,
+    AlarmKind,
     Cause,
     Cell,
     CellRow,
@@ -57,11 +58,16 @@ from crosspath.types.results import (
 )
 from crosspath.types.styles import RequestStyle
 from crosspath.types.tasks import Compare, EntryKind, FileEntry, Message, Observer, Partition, Secret, Task
+from crosspath.types.tellings import PLAIN_CONTRACTS, TELL, WORDINGS, Telling, is_reserved
 
 __all__ = [
     "JSON",
+    "PLAIN_CONTRACTS",
+    "TELL",
+    "WORDINGS",
     "Abstention",
     "Action",
+    "AlarmKind",
     "Attempt",
     "Boundary",
     "Candidate",
@@ -129,6 +135,7 @@ __all__ = [
     "StateKind",
     "StyleSpread",
     "Task",
+    "Telling",
     "Text",
     "ToolCall",
     "ToolSpec",
@@ -139,4 +146,5 @@ __all__ = [
     "Usage",
     "canonical_json",
     "digest",
+    "is_reserved",
 ]

@@ -12,6 +12,8 @@ Cause = Literal[
     "undeliverable", "refusal", "truncated", "empty", "contract_error", "timeout", "resource_limit",
     "shell_syntax", "tool_error", "runtime_error", "extra_files", "wrong_state",
 ]  # fmt: skip
+AlarmKind = Literal["timeout", "status", "output", "masked", "delivery"]
+"""How a path told its caller something else than what a right state deserves, see ``crosspath.scoring.alarms``."""
 Side = Literal["R", "N"]
 """R: the reference (contract or path). N: the candidate's own."""
 Estimand = Literal["these_replies", "these_tasks", "task_population"]
@@ -42,6 +44,8 @@ class Score(Record):
     validator: str = "exact"
     infeasible: bool = False
     """Of a task that can't be done: ``passed`` says that it was declined rightly. No pass rate counts it."""
+    false_alarm: AlarmKind | None = None
+    """The state is right, and the path told its caller otherwise: how."""
 
     @property
     def silent_wrong(self) -> bool:
@@ -78,6 +82,7 @@ class CellRow(Record):
     index: int = 0
     passed: bool | None
     silent_wrong: bool = False
+    false_alarm: AlarmKind | None = None
     cause: str | None = None
     """A ``Cause``, or ``fault:TYPE``."""
     unstable: bool = False
@@ -102,6 +107,10 @@ class Cell(Record):
     """Tier -> passed, scored."""
     silent_causes: dict[str, int] = Field(default_factory=dict)
     """The part of ``causes`` that the path reported as fine."""
+    false_alarm: Estimate | None = None
+    """Share of right states that the path did not report as right, of all that was scored; None from before it was judged."""
+    alarm_kinds: dict[str, int] = Field(default_factory=dict)
+    """``AlarmKind`` -> how many."""
     population: Estimate | None = None
     """``rate`` as an estimate for the population of task families."""
 
