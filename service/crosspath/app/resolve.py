@@ -14,12 +14,13 @@ from crosspath.errors import ConfigError
 from crosspath.pipeline.answers import answers, provider, recorded_file
 from crosspath.pipeline.budget import Limits
 from crosspath.pipeline.plan import Plan, make_plan
+from crosspath.pipeline.telling import told_contract, with_told
 from crosspath.spec import Spec, load_spec
 from crosspath.strict_yaml import load_yaml
 from crosspath.styles import parse_style
 from crosspath.tasks.places import known_names
 from crosspath.transports import parse_path, preset, preset_names
-from crosspath.types import Candidate, Contract, PathSpec, RecordedReply, Reply, RequestStyle, Text, digest
+from crosspath.types import Candidate, Contract, PathSpec, RecordedReply, Reply, RequestStyle, Text, digest, is_reserved
 
 
 @dataclass(frozen=True)
@@ -82,12 +83,15 @@ def planned(spec: Spec, base: Path) -> Plan:
     Raises:
         ConfigError: a task file, a contract, a request style or a path is missing or wrong.
     """
+    candidates, specs = spec.candidates_resolved(), path_specs(spec.transports, base)
+    asked = [(one.generation.contract, f"candidates.{one.name}.contract") for one in candidates]
+    asked.append((spec.reference.contract, "reference.contract"))
     return make_plan(
-        spec.candidates_resolved(),
+        candidates,
         spec.reference,
         tasks_of(spec.tasks, base),
-        contracts_named(spec.contracts, base),
-        path_specs(spec.transports, base),
+        with_told(contracts_named(spec.contracts, base), asked, specs),
+        specs,
         spec.trials,
         styles_named(spec.styles, base),
     )
@@ -190,12 +194,14 @@ class Own:
             return path_specs(self.paths, self.base)
 
     def contract(self, name: str) -> Contract:
-        """A contract that ships, one of the spec's, or a Markdown file.
+        """A contract that ships, one of the spec's, a Markdown file, or one that is generated from a path: ``tell:PATH``.
 
         Raises:
             ConfigError: there is none.
         """
         known = contracts_named(self.contracts, self.base)
+        if is_reserved(name):
+            return told_contract(name, known, self.path_specs())
         return known[name] if name in known else catalogue.contract(name)
 
     def style(self, name: str) -> RequestStyle:

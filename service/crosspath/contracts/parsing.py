@@ -6,7 +6,7 @@ from typing import cast
 
 from crosspath.contracts.tools import ReadFile, parse_tools
 from crosspath.front_matter import Place, split
-from crosspath.types import Contract, Shape
+from crosspath.types import TELL, Contract, Shape, is_reserved
 
 _FIELDS = ("name", "version", "shape", "discloses", "reference", "field", "tools", "abstain")
 _SHAPES = ("text", "json", "tools")
@@ -28,6 +28,8 @@ def parse_contract(text: str, source: str, read: ReadFile | None = None) -> Cont
     shape = cast("Shape", place.inside("shape").choice(found.get("shape", "text"), _SHAPES))
     _refuse_misplaced(found.keys(), shape, place)
     name = place.inside("name").text(found.get("name", PurePath(source).stem))
+    if is_reserved(name):
+        raise place.inside("name").wrong(f"{name!r} is for contracts that are generated ({TELL}:PATH); choose another")
     discloses = place.inside("discloses").text(found.get("discloses", "raw"))
     field = place.inside("field").text(found.get("field", "command"))
     return Contract(

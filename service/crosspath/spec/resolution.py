@@ -8,7 +8,7 @@ from typing import Any
 
 from crosspath.errors import ConfigError
 from crosspath.spec.sections import NAME_PATTERN, CandidateEntry, GridSection, ModelEntry
-from crosspath.types import Candidate, Generation, ModelSpec, OperatingPoint
+from crosspath.types import PLAIN_CONTRACTS, TELL, Candidate, Generation, ModelSpec, OperatingPoint, Telling
 
 MAX_GRID = 1000
 """Candidates that a grid may describe."""
@@ -42,8 +42,9 @@ def resolve_candidates(
         raise Misplaced("no candidate: give `candidates:` or `models:`", "candidates")
     named = [(name, entry, ("candidates", name)) for name, entry in entries.items()]
     named += [(name, entry, ("grid",)) for name, entry in _cross(grid)] if grid else []
-    _require_names((name, place) for name, _, place in named)
-    return tuple(_candidate(name, _merged(defaults, entry), models, place) for name, entry, place in named)
+    found = [(one, place) for name, entry, place in named for one in _worded(name, defaults, entry, models, place)]
+    _require_names((one.name, place) for one, place in found)
+    return tuple(one for one, _ in found)
 
 
 def check_kind(candidates: Iterable[Candidate]) -> None:
@@ -75,11 +76,44 @@ def near(name: str, known: Iterable[str]) -> str:
     return "known: " + ", ".join(names) if names else "none is known"
 
 
+def _worded(
+    name: str, defaults: CandidateEntry, entry: CandidateEntry, models: Mapping[str, ModelEntry], place: tuple[str, ...]
+) -> list[Candidate]:
+    """The candidate of an entry; with ``wordings`` that and one more for each further wording of its generated contract.
+
+    ``wordings`` among the defaults is for the generated contracts only.
+    """
+    axes = _merged(defaults, entry)
+    wordings, asked = axes.pop("wordings", 1), axes.get("contract", "raw")
+    first = _candidate(name, axes, models, place)
+    telling = Telling.named(first.generation.contract)
+    if entry.wordings is not None and asked != TELL and (telling is None or telling.wording > 1):
+        problem = f"there are no {wordings} wordings of {asked!r}; write contract: {TELL}, or {TELL}:PATH"
+        raise Misplaced(problem, *place, "wordings")
+    further = range(2, wordings + 1) if telling and telling.wording == 1 else ()
+    return [first, *(_in_wording(first, telling, number) for number in further if telling)]
+
+
+def _in_wording(first: Candidate, telling: Telling, number: int) -> Candidate:
+    contract = telling.model_copy(update={"wording": number}).name
+    generation = first.generation.model_copy(update={"contract": contract})
+    return first.model_copy(update={"name": f"{first.name} wording {number}", "generation": generation})
+
+
+def _told(contract: str, transport: str) -> str:
+    """The contract's name; ``tell`` alone is about the path of the candidate, and about the raw path nothing is to be told."""
+    if contract != TELL:
+        return contract
+    decoder, _, path = transport.rpartition(":")
+    plain: Mapping[str, str] = {"": PLAIN_CONTRACTS["text"], **PLAIN_CONTRACTS}
+    return plain[decoder] if path == "raw" and decoder in plain else Telling(path=transport).name
+
+
 def _candidate(name: str, axes: Mapping[str, Any], models: Mapping[str, ModelEntry], place: tuple[str, ...]) -> Candidate:
     model = _model(axes.get("model"), models, place)
     generation = {axis: axes[axis] for axis in _GENERATION_AXES if axis in axes}
-    generation.setdefault("contract", "raw")
     replay = {axis: axes[axis] for axis in _REPLAY_AXES if axis in axes}
+    generation["contract"] = _told(generation.get("contract", "raw"), replay.get("transport", "raw"))
     return Candidate(name=name, generation=Generation(model=model, **generation), **replay)
 
 

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, GetJsonSchemaHandler, field_validator, m
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from crosspath.types import Cleanup, OperatingPoint, Prices, Record
+from crosspath.types import WORDINGS, Cleanup, OperatingPoint, Prices, Record
 
 NAME_PATTERN = r"^[A-Za-z0-9_.\-/ ]{1,60}$"
 """What MLflow takes everywhere: letters, digits, ``_ - . /`` and space."""
@@ -102,7 +102,10 @@ class CandidateEntry(Section):
     model: str | None = Field(default=None, min_length=1)
     """A name from `models`, or a litellm string. Default: the only model of `models`."""
     contract: str | None = Field(default=None, min_length=1)
-    """What the model is told. Default: raw."""
+    """What the model is told. `tell:PATH` is generated from that path's layers, `tell` from the candidate's own path.
+    Default: raw."""
+    wordings: int | None = Field(default=None, ge=1, le=WORDINGS)
+    """How many wordings of a generated contract: one candidate each, which differ in nothing else. Default: 1."""
     transport: str | None = Field(default=None, min_length=1)
     """How its reply is executed: the name of a path. Default: raw."""
     operating_point: OperatingPoint | None = None
