@@ -13,10 +13,12 @@ from crosspath.analysis import CellInput, compare, decompose, judge_control, nee
 from crosspath.analysis.abstention import Declining, abstention, way_of
 from crosspath.analysis.partitions import partition_gap
 from crosspath.analysis.style_spreads import style_spread
+from crosspath.analysis.wording_spreads import Worded, wording_spread
 from crosspath.pipeline.disclosure import same_path
 from crosspath.pipeline.plan import matched_cell
 from crosspath.pipeline.style_groups import style_groups
 from crosspath.pipeline.warnings import warnings_of
+from crosspath.pipeline.wording_groups import wording_groups
 from crosspath.ports import Validator
 from crosspath.scoring import build_tables, load_suite, score
 from crosspath.store.ordering import in_order
@@ -41,6 +43,7 @@ from crosspath.types import (
     Text,
     Trial,
     TrialKey,
+    WordingSpread,
 )
 
 MAX_PAIRWISE = 6
@@ -96,6 +99,7 @@ def judge(facts: Facts, validator: Validator) -> Judgement:
         abstentions=index.abstentions(),
         partition_gaps=partition_gaps,
         style_spreads=index.style_spreads(decompositions),
+        wording_spreads=index.wording_spreads(decompositions),
         spend=spend(facts.attempts, facts.trials, bought_again=facts.bought_again, sessions=len(facts.sessions)),
         warnings=warnings_of(facts, decompositions, partition_gaps),
     )
@@ -319,6 +323,21 @@ class FactIndex:
             first.told,
             first.done,
         )
+
+    def wording_spreads(self, decompositions: Sequence[Decomposition]) -> tuple[WordingSpread, ...]:
+        """Candidates that are told about their path in other words and else are alike, in NN; empty without any."""
+        by_name = {decomposition.candidate: decomposition for decomposition in decompositions}
+        found: list[WordingSpread] = []
+        for group in wording_groups(self.facts.lock.candidates, self._contracts):
+            cells = {name: self.cells_of(candidate.name) for name, (candidate, _) in group.items()}
+            candidate, contract = next(iter(group.values()))
+            if all({"RN", "NN"} <= one.keys() for one in cells.values()):
+                worded = {name: self._worded(by_name[group[name][0].name], own) for name, own in cells.items()}
+                found.append(wording_spread(contract.discloses, candidate.transport, worded))
+        return tuple(found)
+
+    def _worded(self, decomposition: Decomposition, cells: Mapping[str, PlannedCell]) -> Worded:
+        return Worded(decomposition, self._rows_compared(cells["NN"]), self._rows_compared(cells["RN"]))
 
     # -- several candidates --------------------------------------------------------------------------------------------
 

@@ -55,6 +55,7 @@ from crosspath.types.results import (
     Spend,
     StyleSpread,
     UnstableTrial,
+    WordingSpread,
 )
 from crosspath.types.styles import RequestStyle
 from crosspath.types.tasks import Compare, EntryKind, FileEntry, Message, Observer, Partition, Secret, Task
@@ -144,6 +145,7 @@ __all__ = [
     "TrialKey",
     "UnstableTrial",
     "Usage",
+    "WordingSpread",
     "canonical_json",
     "digest",
     "is_reserved",

@@ -9,7 +9,17 @@ from crosspath.types.candidates import Candidate, Generation, Reference
 from crosspath.types.contracts import Contract, PathSpec
 from crosspath.types.replays import Replay, Toolchain
 from crosspath.types.replies import Attempt, Trial
-from crosspath.types.results import Abstention, Comparison, Decomposition, PartitionGap, Score, Side, Spend, StyleSpread
+from crosspath.types.results import (
+    Abstention,
+    Comparison,
+    Decomposition,
+    PartitionGap,
+    Score,
+    Side,
+    Spend,
+    StyleSpread,
+    WordingSpread,
+)
 from crosspath.types.tasks import Task
 
 EvaluationStatus = Literal["running", "finished", "stopped"]
@@ -136,5 +146,6 @@ class Judgement(Record):
     abstentions: tuple[Abstention, ...] = ()
     partition_gaps: tuple[PartitionGap, ...] = ()
     style_spreads: tuple[StyleSpread, ...] = ()
+    wording_spreads: tuple[WordingSpread, ...] = ()
     warnings: tuple[str, ...] = ()
     """Sentences a reader must not miss: served model differs, faults, limits not enforced."""

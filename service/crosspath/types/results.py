@@ -259,6 +259,31 @@ class StyleSpread(Record):
         return self.told + self.done
 
 
+class WordingSpread(Record):
+    """Candidates that differ in nothing but the words in which they are told about one path, side by side in NN."""
+
+    candidates: dict[str, str]
+    """Contract -> candidate, in the order of the spec: the first wording comes first."""
+    discloses: str
+    """Name of the path that all of them tell about."""
+    transport: str
+    """Name of the path that the replies ran on: the same by what it does."""
+    rates: dict[str, Estimate]
+    """Contract -> pass rate in NN."""
+    differences: dict[str, Estimate]
+    """Contract -> its rate - the first contract's, paired by task; all but the first."""
+    compensation: dict[str, Estimate] = Field(default_factory=dict)
+    """Contract -> compensation for these tasks; only where it may be used."""
+    population: dict[str, Estimate] = Field(default_factory=dict)
+    """Contract -> compensation for the population of task families; only where it may be used."""
+    common: dict[str, float] = Field(default_factory=dict)
+    """Contract -> compensation (a difference of shares) over the ``tasks`` alone."""
+    spread: float | None = None
+    """Highest - lowest of ``common``: a description, not an estimate; it grows with the number of wordings."""
+    tasks: int = 0
+    """How many tasks were scored on the path in every wording, told and untold."""
+
+
 class Spend(Record):
     """What generation took, added up from attempt rows."""
 
