@@ -59,7 +59,7 @@ def test_pass_rates_and_rows_keep_them_apart() -> None:
     assert matched.metrics["n_planned"] == 1
     names = {row.key[0]: [verdict.name for verdict in row.verdicts] for row in matched.rows}
     assert names == {
-        "write-bytes/price": ["passed", "state_ok", "reported_ok", "cause"],
+        "write-bytes/price": ["passed", "state_ok", "reported_ok", "false_alarm", "cause"],
         "infeasible/gone": ["declined", "untouched"],
     }
     [row] = [row for row in matched.rows if row.key[0] == IMPOSSIBLE.id]

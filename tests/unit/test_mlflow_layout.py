@@ -34,7 +34,7 @@ from crosspath.adapters.mlflow_tracker.names import (
 from crosspath.adapters.mlflow_tracker.params import EFFECT_METRICS, EFFECT_VALUES, cell_metrics, estimate_text, spend_metrics
 from crosspath.adapters.mlflow_tracker.rows import LONGEST_TEXT, bounded, select_rows
 from crosspath.errors import TrackerError
-from crosspath.types import Cause, Spend
+from crosspath.types import AlarmKind, Cause, Spend
 
 CAUSES = Cause.__args__
 HEADER = 10
@@ -46,7 +46,12 @@ def full_metrics() -> set[str]:
     facts, judgement = evaluation()
     decomposition = judgement.decompositions[0]
     cell = decomposition.cells[3].model_copy(
-        update={"causes": dict.fromkeys(CAUSES, 1), "tiers": {str(tier): (1, 2) for tier in range(4)}}
+        update={
+            "causes": dict.fromkeys(CAUSES, 1),
+            "tiers": {str(tier): (1, 2) for tier in range(4)},
+            "false_alarm": decomposition.cells[3].silent_wrong,
+            "alarm_kinds": dict.fromkeys(AlarmKind.__args__, 1),
+        }
     )
     bounds = cell.rate.model_copy(update={"worst": 0.1, "best": 0.9})
     effect = decomposition.effects[0].model_copy(update={"name": "contract_effect"})
@@ -68,6 +73,7 @@ def test_few_enough_metrics() -> None:
     """Even a run with every cause, tier and effect stays below what a person can compare."""
     assert len(full_metrics()) <= MAX_METRICS
     assert EFFECT_METRICS.keys() == EFFECT_VALUES.keys()
+    assert {"false_alrm", "alarm_time", "alarm_stat", "alarm_outp", "alarm_mask", "alarm_dlvr"} <= full_metrics()
 
 
 def test_columns_start_with_the_answer() -> None:
@@ -179,7 +185,7 @@ def test_description_that_is_too_long() -> None:
         ({"a": "x" * 6_001}, {}, {}, "has 6001 characters, MLflow keeps 6000"),
         ({}, {}, {"a": "x" * 8_001}, "has 8001 characters, MLflow keeps 8000"),
         ({}, {"a": float("inf")}, {}, "metric a is inf"),
-        ({}, {f"m{number}": 1.0 for number in range(MAX_METRICS + 1)}, {}, "65 metrics"),
+        ({}, {f"m{number}": 1.0 for number in range(MAX_METRICS + 1)}, {}, f"{MAX_METRICS + 1} metrics"),
     ],
 )
 def test_refused_before_logging(params: dict[str, str], metrics: dict[str, float], tags: dict[str, str], problem: str) -> None:

@@ -76,6 +76,14 @@ def decompose(
     )
 
 
+def as_deployed(decomposition: Decomposition) -> Cell | None:
+    """The cell of the candidate told and executed its own way; the reference cell where that is its own way."""
+    names = [cell.name for cell in decomposition.cells]
+    beside = [name for name in ("RN", "NR") if name in names]
+    own = "NN" if "NN" in names else beside[0] if len(beside) == 1 and "NN" not in decomposition.not_applicable else "RR"
+    return decomposition.cell(own)
+
+
 def _cell(cell: CellInput, outcomes: Outcomes) -> Cell:
     scored = [row for row in cell.rows if row.passed is not None and not row.unstable]
     faults = [row for row in cell.rows if row.passed is None and not row.unstable]

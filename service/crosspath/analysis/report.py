@@ -7,8 +7,10 @@ causes, control; then comparisons, spend, the whole configuration and the limits
 from collections.abc import Sequence
 
 from crosspath.analysis.abstention import abstention_lines, abstention_section
+from crosspath.analysis.alarms import alarm_counts
 from crosspath.analysis.configuration import configuration_section
 from crosspath.analysis.coverage import infeasible_only
+from crosspath.analysis.decompose import as_deployed
 from crosspath.analysis.partitions import partition_lines, partition_section
 from crosspath.analysis.rankings import Rankings, RankRow, rank
 from crosspath.analysis.stages import stage_of
@@ -148,7 +150,7 @@ def _square(decomposition: Decomposition, name: str) -> str:
 def _rates(cells: Sequence[Cell]) -> str:
     head = [
         "cell", "attempted", "scored", "faults", "unstable", "passed", "of attempted", "of scored", "rate, 95 %", "estimand",
-        "method", "worst to best", "families, 95 %", "silent wrong",
+        "method", "worst to best", "families, 95 %", "silent wrong", "false alarms",
     ]  # fmt: skip
     return "Rates\n\n" + table(head, [_rate_row(cell) for cell in cells])
 
@@ -161,6 +163,7 @@ def _rate_row(cell: Cell) -> list[object]:
         percent(cell.passed / cell.scored if cell.scored else None),
         with_interval(rate, signed=False), rate.estimand, rate.method, span(rate.worst, rate.best, signed=False),
         with_interval(cell.population, signed=False) if cell.population else NONE, sum(cell.silent_causes.values()),
+        alarm_counts(cell),
     ]  # fmt: skip
 
 
@@ -233,13 +236,23 @@ def _control(decomposition: Decomposition) -> str:
 def _comparisons(judgement: Judgement) -> str:
     if not judgement.comparisons:
         return ""
+    own = {one.candidate: cell for one in judgement.decompositions if (cell := as_deployed(one))}
     rows = [
         [f"{pair.b} - {pair.a}", with_interval(pair.difference, signed=True), pair.difference.n, p_text(pair.difference),
-         "; ".join(f"{field}: {before} -> {after}" for field, before, after in pair.changed), pair.warning]
+         "; ".join(f"{field}: {before} -> {after}" for field, before, after in pair.changed),
+         *_told_wrongly(own.get(pair.a), own.get(pair.b)), pair.warning]
         for pair in judgement.comparisons
     ]  # fmt: skip
-    head = ["matched cells", "difference, 95 %", "n", "p", "what differs", "coverage"]
+    head = ["matched cells", "difference, 95 %", "n", "p", "what differs", "silent wrong", "false alarms", "coverage"]
     return "## Comparisons\n\n" + table(head, rows)
+
+
+def _told_wrongly(a: Cell | None, b: Cell | None) -> list[str]:
+    """Silent wrongs and false alarms of two cells side by side, each of all that was scored."""
+    if a is None or b is None:
+        return [NONE, NONE]
+    counted = [(sum(cell.silent_causes.values()), sum(cell.alarm_kinds.values()), cell.scored) for cell in (a, b)]
+    return [" -> ".join(f"{numbers[place]} of {numbers[2]}" for numbers in counted) for place in (0, 1)]
 
 
 def _rankings(decompositions: Sequence[Decomposition]) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from crosspath.analysis.alarms import ALARM_WORDS
 from crosspath.analysis.stages import stage_of
 from crosspath.analysis.wording import control_word, effect_label
 from crosspath.types import Abstention, Cell, Decomposition, Estimate, Judgement, PlannedCell, ReplayKey, Score
@@ -23,7 +24,8 @@ DECLINING_COLUMNS = (*_DECLINING_COUNTS, *(f"{name}{part and '_'}{part}" for nam
 @dataclass(frozen=True)
 class Tables:
     """``cells``: one row per cell; ``effects``: one per effect and estimand; ``failures``: one per replay that did not pass;
-    ``abstentions``: one per cell where there are tasks that can't be done, which are in none of the others.
+    ``misreports``: one per replay about which the path told its caller something wrong; ``abstentions``: one per cell where
+    there are tasks that can't be done, which are in none of the others.
 
     Units: ``value``, ``low``, ``high``, ``worst`` and ``best`` are shares (0 to 1) in ``cells`` and differences of shares (-1 to
     1) in ``effects``; times 100 they are the per cent and the points of texts and reports. ``effect`` is the key of an effect,
@@ -33,6 +35,7 @@ class Tables:
     cells: list[Row]
     effects: list[Row]
     failures: list[Row]
+    misreports: list[Row]
     abstentions: list[Row]
 
 
@@ -42,6 +45,7 @@ def decomposition_tables(judgement: Judgement, planned: Sequence[PlannedCell] = 
         cells=[_cell(item, cell) for item in judgement.decompositions for cell in item.cells],
         effects=[row for item in judgement.decompositions for row in _effects(item)],
         failures=list(_failures(judgement.scores, planned)),
+        misreports=list(_misreports(judgement.scores, planned)),
         abstentions=list(map(_abstention, judgement.abstentions)),
     )
 
@@ -52,7 +56,9 @@ def _cell(decomposition: Decomposition, cell: Cell) -> Row:
         field: getattr(cell, field) for field in ("contract", "transport", "planned", "scored", "passed", "faults", "unstable")
     }
     rate = {field: value for field, value in _estimate(cell.rate).items() if field != "p_value"}
-    return who | counted | {"silent_wrong": sum(cell.silent_causes.values())} | rate
+    told: Row = {"silent_wrong": sum(cell.silent_causes.values()), "false_alarm": sum(cell.alarm_kinds.values())}
+    told |= {f"alarm_{kind}": cell.alarm_kinds.get(kind, 0) for kind in ALARM_WORDS}
+    return who | counted | told | rate
 
 
 def _effects(decomposition: Decomposition) -> Iterable[Row]:
@@ -75,23 +81,51 @@ def _estimate(estimate: Estimate) -> Row:
     return {field: getattr(estimate, field) for field in fields}
 
 
-def _failures(scores: Iterable[Score], planned: Sequence[PlannedCell]) -> Iterable[Row]:
+_Places = Mapping[tuple[str, str, bool], Sequence[PlannedCell]]
+"""Generation, path and whether it is encoded -> the cells of which a replay is a part."""
+
+
+def _places(planned: Iterable[PlannedCell]) -> _Places:
     places: dict[tuple[str, str, bool], list[PlannedCell]] = {}
     for cell in planned:
         places.setdefault((cell.generation.digest, cell.path, cell.encoded), []).append(cell)
+    return places
+
+
+def _failures(scores: Iterable[Score], planned: Sequence[PlannedCell]) -> Iterable[Row]:
+    places = _places(planned)
     for score in scores:
         if not score.passed and not score.infeasible:
-            yield from _failure(score, places)
+            yield from _located(score, places, _failure(score))
 
 
-def _failure(score: Score, places: Mapping[tuple[str, str, bool], Sequence[PlannedCell]]) -> Iterable[Row]:
-    key: ReplayKey = score.key
-    what: Row = {
-        "task": key.trial.task, "trial": key.trial.index, "repeat": key.repeat, "stage": stage_of(score.cause or "unknown"),
-        "cause": score.cause, "silent_wrong": score.silent_wrong, "reason": score.reason,
+def _failure(score: Score) -> Row:
+    return {
+        "stage": stage_of(score.cause or "unknown"),
+        "cause": score.cause, "silent_wrong": score.silent_wrong, "false_alarm": score.false_alarm, "reason": score.reason,
     }  # fmt: skip
+
+
+def _misreports(scores: Iterable[Score], planned: Sequence[PlannedCell]) -> Iterable[Row]:
+    places = _places(planned)
+    for score in scores:
+        if (score.silent_wrong or score.false_alarm) and not score.infeasible:
+            yield from _located(score, places, _misreport(score))
+
+
+def _misreport(score: Score) -> Row:
+    return {
+        "misreport": "silent_wrong" if score.silent_wrong else "false_alarm", "kind": score.false_alarm,
+        "passed": score.passed, "cause": score.cause, "reason": score.reason,
+    }  # fmt: skip
+
+
+def _located(score: Score, places: _Places, what: Row) -> Iterable[Row]:
+    """``what`` with the replay in front of it, once per cell that the replay serves."""
+    key: ReplayKey = score.key
+    which: Row = {"task": key.trial.task, "trial": key.trial.index, "repeat": key.repeat}
     cells = places.get((key.trial.generation, key.path, key.encoded), ())
     if not cells:
-        yield {"candidate": None, "cell": None, "control": key.encoded} | what
+        yield {"candidate": None, "cell": None, "control": key.encoded} | which | what
     for cell in cells:
-        yield {"candidate": cell.candidate, "cell": cell.name, "control": cell.control} | what
+        yield {"candidate": cell.candidate, "cell": cell.name, "control": cell.control} | which | what

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from crosspath.analysis.alarms import ALARM_WORDS
 from crosspath.analysis.wording import NONE, table
 from crosspath.escaping import markdown
 from crosspath.types import PlannedCell, Score
@@ -13,9 +14,10 @@ MAX_ROWS = 100
 def failing_tasks(candidate: str, planned: Sequence[PlannedCell], scores: Sequence[Score], *, infeasible: bool = False) -> str:
     """A Markdown table of the candidate's tasks that fail in at least one cell; empty where all pass everywhere.
 
-    Cells are read as ``passed``, or the cause (in brackets where the path reported success), with counts where there are
-    several trials. Only first replays count, as in the rates. Tasks that can't be done are never among the others: with
-    ``infeasible`` the table is about them alone, and what passes there is ``declined``.
+    Cells are read as ``passed``, ``false alarm: time-out`` where only the report is wrong, or the cause (in brackets where the
+    path reported success), with counts where there are several trials. Only first replays count, as in the rates. Tasks that
+    can't be done are never among the others: with ``infeasible`` the table is about them alone, and what passes there is
+    ``declined``.
     """
     cells = {cell.name: cell for cell in planned if cell.candidate == candidate and not cell.control}
     wanted = [score for score in scores if score.infeasible == infeasible]
@@ -45,6 +47,8 @@ def _outcomes(cell: PlannedCell, scores: Sequence[Score]) -> Mapping[str, list[s
 def _outcome(score: Score) -> str:
     if score.passed:
         return "declined" if score.infeasible else "passed"
+    if score.false_alarm:
+        return f"false alarm: {ALARM_WORDS[score.false_alarm]}"
     cause = score.cause or ("acted, changed nothing" if score.infeasible else "wrong exit status")
     return f"[{cause}]" if score.silent_wrong else cause
 

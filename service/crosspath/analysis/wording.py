@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from crosspath.analysis.alarms import alarm_sentence
 from crosspath.analysis.coverage import coverage, infeasible_only, losses, unobserved
 from crosspath.escaping import markdown
 from crosspath.types import Cell, Control, Decomposition, Effect, Estimate, Spend
@@ -104,6 +105,7 @@ def _cells(decomposition: Decomposition) -> list[str]:
         sentences.append(f"{counts(matched)} when {where(matched)}.")
     if (gap := effect("matched_gap")) and not decomposition.blind:
         sentences.append(_gap(gap, decomposition))
+    sentences.append(alarm_sentence(decomposition))
     return [sentence for sentence in sentences if sentence] or ["nothing was planned."]
 
 

@@ -21,7 +21,12 @@ _EMPTY = {
         "candidate", "effect", "control", "label", "minuend", "subtrahend", "value", "low", "high", "n", "missing", "unstable",
         "worst", "best", "p_value", "estimand", "method",
     ),
-    "failures": ("candidate", "cell", "control", "task", "trial", "repeat", "stage", "cause", "silent_wrong", "reason"),
+    "failures": (
+        "candidate", "cell", "control", "task", "trial", "repeat", "stage", "cause", "silent_wrong", "false_alarm", "reason",
+    ),
+    "misreports": (
+        "candidate", "cell", "control", "task", "trial", "repeat", "misreport", "kind", "passed", "cause", "reason",
+    ),
     "partitions": (
         "candidate", "cell", "alarm", "public_value", "public_low", "public_high", "heldout_value", "heldout_low", "heldout_high",
         "value", "low", "high", "n", "missing", "unstable", "worst", "best", "estimand", "method", "p_value",
@@ -29,7 +34,8 @@ _EMPTY = {
     "styles": STYLE_COLUMNS,
     "abstentions": DECLINING_COLUMNS,
 }  # fmt: skip
-"""Columns of frames without a row: nothing failed, no path to compare with, no held-out task, or only one request style."""
+"""Columns of frames without a row: nothing failed or was misreported, no path to compare with, no held-out task, or only one
+request style."""
 
 
 SHOWN_CANDIDATES = 6
@@ -102,6 +108,12 @@ class Evaluation:
         Tasks that can't be done are not in it: see ``abstentions``.
         """
         return self._frame("failures")
+
+    @cached_property
+    def misreports(self) -> "pd.DataFrame":
+        """One row per cell and replay about which the path told its caller something wrong: a silent wrong, or a false alarm (a
+        right state that was told as something else) with its kind; false alarms may have passed."""
+        return self._frame("misreports")
 
     @cached_property
     def abstentions(self) -> "pd.DataFrame":

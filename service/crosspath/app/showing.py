@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
+from crosspath.analysis.alarms import ALARM_WORDS
 from crosspath.app.adapters import make_sandbox
 from crosspath.app.evaluation import Evaluation
 from crosspath.app.state_diff import readable, state_rows
@@ -209,6 +210,8 @@ def _score(score: Score | None) -> dict[str, Any] | None:
         "passed": score.passed,
         "state_ok": score.state_ok,
         "reported_ok": score.reported_ok,
+        "silent_wrong": score.silent_wrong,
+        "false_alarm": score.false_alarm,
         "cause": score.cause,
         "reason": score.reason,
         "infeasible": score.infeasible,
@@ -252,10 +255,12 @@ def _verdict(cell: dict[str, Any]) -> str:
     if score is None:
         return f"no verdict: {cell['fault'] or cell['setup_failed'] or 'not scored'}"
     words = _judged(score)
-    silent = ", although the path told that all is well" if score["reported_ok"] and not score["state_ok"] else ""
+    told = ", although the path told that all is well" if score["silent_wrong"] else ""
+    if kind := score["false_alarm"]:
+        told = f", {'but' if score['passed'] else 'although the state is right:'} reported wrongly: {ALARM_WORDS[kind]}"
     others = [passed for passed in cell["repeats"] if passed is not None]
     again = f"; replayed {len(others)} more times: passed {sum(others)}" if others else ""
-    return words + silent + (f" ({score['reason']})" if score["reason"] else "") + again
+    return words + told + (f" ({score['reason']})" if score["reason"] else "") + again
 
 
 def _judged(score: dict[str, Any]) -> str:

@@ -192,6 +192,7 @@ def document_of(evaluation: "Evaluation") -> dict[str, Any]:
     from crosspath.analysis import decomposition_tables
 
     facts, judgement = evaluation.facts, evaluation.judgement
+    tables = decomposition_tables(judgement, facts.cells)
     return {
         "evaluation": evaluation.id,
         "name": facts.head.name,
@@ -206,7 +207,8 @@ def document_of(evaluation: "Evaluation") -> dict[str, Any]:
         "partition_gaps": [gap.model_dump(mode="json") for gap in judgement.partition_gaps],
         "style_spreads": [spread.model_dump(mode="json") for spread in judgement.style_spreads],
         "spend": judgement.spend.model_dump(mode="json"),
-        "failures": decomposition_tables(judgement, facts.cells).failures,
+        "failures": tables.failures,
+        "misreports": tables.misreports,
         "mlflow": {"run": evaluation.run_id, "url": evaluation.url, "error": evaluation.tracking_error},
     }
 

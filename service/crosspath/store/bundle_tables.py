@@ -172,6 +172,7 @@ _SCORES = Table(
         "state_ok": (BOOL, lambda one: one.state_ok),
         "reported_ok": (BOOL, lambda one: one.reported_ok),
         "silent_wrong": (BOOL, lambda one: one.silent_wrong),
+        "false_alarm": (STRING, lambda one: one.false_alarm),
         "infeasible": (BOOL, lambda one: one.infeasible),
         "cause": (STRING, lambda one: one.cause),
         "reason": (STRING, lambda one: readable(one.reason)),
@@ -193,6 +194,7 @@ _CELLS = Table(
         "rate_low": (FLOAT, lambda one: one.cell.rate.low),
         "rate_high": (FLOAT, lambda one: one.cell.rate.high),
         "silent_wrong": (FLOAT, lambda one: one.cell.silent_wrong.value),
+        "false_alarm": (FLOAT, lambda one: one.cell.false_alarm and one.cell.false_alarm.value),
     },
 )
 _EFFECTS = Table(

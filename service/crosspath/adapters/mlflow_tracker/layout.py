@@ -33,6 +33,8 @@ from crosspath.adapters.mlflow_tracker.params import (
 from crosspath.adapters.mlflow_tracker.rows import Row, RowSource, select_rows
 from crosspath.analysis import effect_label
 from crosspath.analysis.abstention import one_sentence
+from crosspath.analysis.alarms import alarm_counts
+from crosspath.analysis.decompose import as_deployed
 from crosspath.analysis.partitions import partition_lines
 from crosspath.analysis.report import report_markdown
 from crosspath.analysis.styles import style_lines
@@ -113,11 +115,9 @@ def identity(head: EvaluationHead) -> str:
 
 def shown_cells_of(decomposition: Decomposition) -> tuple[Cell, ...]:
     """The cell that is the candidate as deployed first, then the reference; one cell where they are the same."""
-    names = [cell.name for cell in decomposition.cells]
-    beside = [name for name in ("RN", "NR") if name in names]
-    own = "NN" if "NN" in names else beside[0] if len(beside) == 1 and "NN" not in decomposition.not_applicable else "RR"
-    found = [cell for name in dict.fromkeys((own, "RR")) if (cell := decomposition.cell(name))]
-    return tuple(found) or decomposition.cells[-1:]
+    own, reference = as_deployed(decomposition), decomposition.cell("RR")
+    found = (own, reference) if own is not reference else (own,)
+    return tuple(cell for cell in found if cell) or decomposition.cells[-1:]
 
 
 def run_name(candidate: str, cell: Cell) -> str:
@@ -295,17 +295,17 @@ def _note_lines(evaluation: str, decomposition: Decomposition, cell: Cell, match
 
 
 def _cells_table(decomposition: Decomposition, cell: Cell) -> Iterator[str]:
-    yield "| cell | told | executed through | passed | silently wrong | causes |"
-    yield "|---|---|---|---|---|---|"
+    yield "| cell | told | executed through | passed | silently wrong | false alarms | causes |"
+    yield "|---|---|---|---|---|---|---|"
     for one in decomposition.cells:
         causes = ", ".join(f"{count} {cause}" for cause, count in sorted(one.causes.items(), key=lambda item: -item[1]))
         mark = f"**{one.name}** (this run)" if one is cell else one.name
         wrong = "" if one.silent_wrong.value is None else f"{100 * one.silent_wrong.value:.0f} %"
         passed = f"{one.passed} of {one.scored}"
         path = f"{markdown(one.contract)} | {markdown(one.transport)}"
-        yield f"| {mark} | {path} | {passed} | {wrong} | {markdown(causes) or '-'} |"
+        yield f"| {mark} | {path} | {passed} | {wrong} | {alarm_counts(one)} | {markdown(causes) or '-'} |"
     for name, reason in decomposition.not_applicable.items():
-        yield f"| {markdown(name)} | | | not applicable | | {markdown(reason)} |"
+        yield f"| {markdown(name)} | | | not applicable | | | {markdown(reason)} |"
 
 
 def _effects_table(decomposition: Decomposition) -> Iterator[str]:

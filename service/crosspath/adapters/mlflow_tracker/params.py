@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from crosspath.adapters.mlflow_tracker.names import UNSET, finite, flatten, value_text
 from crosspath.types import (
     Abstention,
+    AlarmKind,
     Candidate,
     Cell,
     Decomposition,
@@ -23,6 +24,15 @@ from crosspath.types import (
 EFFECT_METRICS = {"damage": "dmg", "compensation": "comp", "matched_gap": "gap", "contract_effect": "told"}
 """Effect -> stem of its metrics. Column headers are cut after about ten letters, so names differ before that."""
 EFFECT_VALUES = {"damage": "damage_pp", "compensation": "compens_pp", "matched_gap": "gap_pp", "contract_effect": "told_pp"}
+
+ALARM_METRICS: Mapping[AlarmKind, str] = {
+    "timeout": "alarm_time",
+    "status": "alarm_stat",
+    "output": "alarm_outp",
+    "masked": "alarm_mask",
+    "delivery": "alarm_dlvr",
+}
+"""Kind of false alarm -> its count."""
 
 
 def shared_params(facts: Facts) -> dict[str, str]:
@@ -99,16 +109,19 @@ def cell_metrics(cell: Cell, decomposition: Decomposition | None = None) -> dict
     values = _effects(decomposition, EFFECT_VALUES, lambda effect: effect.these.value) if decomposition else {}
     bounds = _bounds(decomposition) if decomposition else {}
     causes = {f"cause.{cause}": count for cause, count in cell.causes.items() if not cause.startswith("fault:")}
+    alarms = {name: count for kind, name in ALARM_METRICS.items() if (count := cell.alarm_kinds.get(kind))}
     tiers = {f"tier{tier}_rate": passed / scored for tier, (passed, scored) in cell.tiers.items() if scored}
     return finite(
         {
             "pass_rate": cell.rate.value,
             **values,
             "silent_wr": cell.silent_wrong.value,
+            "false_alrm": cell.false_alarm.value if cell.false_alarm else None,
             "n_passed": cell.passed,
             "n_scored": cell.scored,
             "n_faults": cell.faults,
             **dict(sorted(causes.items())),
+            **alarms,
             **dict(sorted(tiers.items())),
             "low_rate": cell.rate.low,
             "high_rate": cell.rate.high,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crosspath.adapters.mlflow_tracker.names import shown
+from crosspath.analysis.alarms import ALARM_WORDS
 from crosspath.escaping import markdown
 from crosspath.types import (
     ExecResult,
@@ -187,7 +188,10 @@ def _response(trial: Trial, replay: Replay | None, score: Score | None) -> dict[
 def _verdict(score: Score) -> str:
     if score.infeasible:
         return "declined, which was right" if score.passed else f"not declined rightly: {score.cause or 'acted, changed nothing'}"
-    return "passed" if score.passed else f"failed: {score.cause or 'exit status'}"
+    verdict = "passed" if score.passed else f"failed: {score.cause or 'exit status'}"
+    if score.false_alarm:
+        return f"{verdict} (the state is right, reported wrongly: {ALARM_WORDS[score.false_alarm]})"
+    return f"{verdict} (reported as fine)" if score.silent_wrong else verdict
 
 
 def _result(result: ExecResult) -> dict[str, Any]:
@@ -220,5 +224,6 @@ def _verdicts(trial: Trial, replay: Replay | None, score: Score | None, *, feasi
         Verdict(first, score.passed, reason),
         Verdict("state_ok", score.state_ok, "the final state is exactly the expected one" if score.state_ok else ""),
         Verdict("reported_ok", score.reported_ok, "what the path itself told the caller"),
+        Verdict("false_alarm", score.false_alarm or "none", "how a right state was told as something else"),
         Verdict("cause", score.cause or "none", reason),
     )
