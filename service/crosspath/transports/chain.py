@@ -1,37 +1,52 @@
-"""A chain of layers: embeddings, then one terminal."""
+"""A chain of layers: steps, then one terminal."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from crosspath.errors import ConfigError
-from crosspath.transports.layers import Embedding, Layer, Terminal, UndeliverableError, as_argument, build_layer
-from crosspath.types import Command, Hop, LayerSpec
+from crosspath.transports.encodings import candidates
+from crosspath.transports.kinds import build_layer
+from crosspath.transports.layers import Layer, Step, Terminal, UndeliverableError, as_bytes
+from crosspath.types import Command, FileEntry, Hop, LayerSpec, Package
 
 MAX_LAYERS = 16
 """Layers of one chain: escaping doubles backslashes, so that each of them can double the text."""
 MAX_TEXT_CHARACTERS = 16 * 2**20
 """Longest text between two layers; far more than any program takes as an argument, little enough for any memory."""
+HOPS = "hops.json"
+"""The file in which the part inside the sandbox leaves its hops, where they are asked for."""
+_HARD = " \t\\\"'`$!\n#~*?{}()[];&|<>=%^-+,:@/.\r\x01\x7f\u65e5\u00e9 {{x}} {% y %} &lt; $(z) \\n ```\nEOF\n " + "0123456789" * 9
+"""A text that only an encoding for every text survives."""
 
 
 @dataclass(frozen=True)
 class Chain:
     """Carries shell text to a command.
 
-    Only the *first* layer that changes what a parser sees can be survived by changing the text: what a later layer needs would
-    have to be written around text that the earlier layer adds. So a chain is survivable if that layer has an ``encode`` and is
-    the very first one, and every layer after it is faithful.
+    A text survives if it can be written such that, layer by layer, the next one gets what it needs. Steps that give back precisely
+    what was encoded for them may stand anywhere in front. From the first step on that does not (an embedding, a wrapper), what
+    follows gets a text that nobody wrote, so it has to leave that text alone.
     """
 
-    embeddings: tuple[Embedding, ...]
+    steps: tuple[Step, ...]
     terminal: Terminal
 
     @property
     def layers(self) -> tuple[Layer, ...]:
-        return (*self.embeddings, self.terminal)
+        return (*self.steps, self.terminal)
 
     @property
+    def imitated(self) -> tuple[str, ...]:
+        """What of this chain is imitated rather than real."""
+        return tuple(layer.imitated for layer in self.layers if layer.imitated)
+
+    @cached_property
     def survivable(self) -> bool:
-        return self.layers[0].encode is not None and all(layer.faithful for layer in self.layers[1:])
+        """Whether every text has an encoding: a hard one has."""
+        return self._encoded(_HARD) is not None
 
     def encode(self, text: str) -> str:
         """A text that does on this chain precisely what ``text`` does as the argument of ``bash -c``.
@@ -39,25 +54,90 @@ class Chain:
         Raises:
             ValueError: the chain can't be survived, or ``bash -c`` itself could not carry the text.
         """
-        encode = self.layers[0].encode
-        if encode is None or not self.survivable:
+        if not self.survivable:
             raise ValueError("this path has no encoding that survives it")
-        as_argument(text, "the shell text")
-        return encode(text)
+        found = self._encoded(text)
+        if found is None:
+            raise AssertionError("a survivable path without an encoding")
+        return found
 
-    def carry(self, text: str) -> tuple[Command, tuple[Hop, ...]]:
-        """The command, and what each layer made of the text.
+    def _encoded(self, text: str) -> str | None:
+        return next((found for one in candidates(text) if (found := self._encode(one)) is not None), None)
+
+    def _encode(self, text: str) -> str | None:
+        first = next((number for number, step in enumerate(self.steps) if not step.exact), None)
+        if first is None:
+            return _backwards(self.steps, self.terminal.encode(text) if self.terminal.encode else None)
+        step = self.steps[first]
+        inner = step.encode(text) if step.encode else None
+        if inner is None or step.becomes is None:
+            return None
+        if not self._left_alone(step.becomes(inner), self.steps[first + 1 :], takes_over=step.takes_over):
+            return None
+        return _backwards(self.steps[:first], inner)
+
+    def _left_alone(self, text: str, steps: Iterable[Step], *, takes_over: bool) -> bool:
+        """Whether the rest of the chain runs a text that an earlier layer made as ``bash -c`` would."""
+        for step in steps:
+            if step.apply and (step.faithful or (step.takes_over and takes_over and step.kind == "edit")):
+                text = step.apply(text)
+            elif step.encode is None or not step.exact or step.encode(text) != text:
+                return False
+        return self.terminal.faithful
+
+    def carry(self, text: str, *, trace: bool = False, arriving: bool = False) -> tuple[Command, tuple[Hop, ...]]:
+        """The command, and what each layer made of the text as far as the trusted side goes.
+
+        ``trace``: the hops inside the sandbox are left as the command's report, ``HOPS``. ``arriving``: what would have reached the
+        innermost program is kept there in its place.
 
         Raises:
             UndeliverableError: the terminal can't take it, or it grew too long on the way.
         """
-        texts: list[tuple[str, str]] = []
-        for layer in self.embeddings:
-            text = _bounded(layer.embed(text), layer.name)
-            texts.append((layer.name, text))
-        command = self.terminal.command(text)
-        texts.append((self.terminal.name, text))
-        return command, tuple(hop(name, made) for name, made in texts)
+        steps, hops = list(self._recording() if arriving else self.steps), list[Hop]()
+        while steps and steps[0].apply is not None:
+            step = steps.pop(0)
+            text = _bounded(step.apply(text), step.name) if step.apply else text
+            hops.append(hop(step.name, text))
+        plain = self.terminal.command if not steps and not arriving else None
+        command = plain(text) if plain else self._inside(text, steps, trace=trace, arriving=arriving)
+        if not steps:
+            hops.append(hop(self.terminal.name, text))
+        return command, tuple(hops)
+
+    def _recording(self) -> Iterator[Step]:
+        """The steps with a recorder as the innermost program, where one of them starts a program."""
+        recorded = False
+        for step in self.steps:
+            yield step.recording if step.recording and not recorded else step
+            recorded = recorded or step.recording is not None
+
+    def _inside(self, text: str, steps: Sequence[Step], *, trace: bool, arriving: bool) -> Command:
+        chain: dict[str, Any] = {"steps": [dict(step.does) for step in steps], "run": dict(self.terminal.runs)}
+        if arriving:
+            chain["arrives"] = "in the shell" if any(step.recording for step in self.steps) else "at the runner"
+        packages: tuple[Package, ...] = ("inside",)
+        if any(step.name == "jinja" for step in steps):
+            packages = ("inside", "jinja2", "markupsafe")
+        return Command(
+            argv=(b"/usr/bin/python3", b"-IS", b"{packages}/inside"),
+            files=(
+                FileEntry(path=b"chain.json", content=json.dumps(chain, sort_keys=True).encode("ascii")),
+                FileEntry(path=b"text", content=as_bytes(text, "the text")),
+            ),
+            packages=packages,
+            needs=self.terminal.needs,
+            report=HOPS if trace or arriving else None,
+        )
+
+
+def _backwards(steps: Sequence[Step], text: str | None) -> str | None:
+    """What the first of these exact steps must be given, so that the last one makes ``text``."""
+    for step in reversed(steps):
+        if text is None or step.encode is None:
+            return None
+        text = step.encode(text)
+    return text
 
 
 def _bounded(text: str, layer: str) -> str:
@@ -82,11 +162,8 @@ def build_chain(specs: Sequence[LayerSpec], source: str) -> Chain:
         raise ConfigError(problem, source=source, field="layers")
     layers = [build_layer(spec, source) for spec in specs]
     if not layers or not isinstance(layers[-1], Terminal):
-        raise ConfigError("the last layer must execute the text: shell or script-file", source=source, field="layers")
-    embeddings = [layer for layer in layers[:-1] if isinstance(layer, Embedding)]
-    if len(embeddings) != len(layers) - 1:
+        raise ConfigError("the last layer must execute the text: shell, script-file, ...", source=source, field="layers")
+    steps = [layer for layer in layers[:-1] if isinstance(layer, Step)]
+    if len(steps) != len(layers) - 1:
         raise ConfigError("only the last layer may execute the text", source=source, field="layers")
-    return Chain(tuple(embeddings), layers[-1])
-
-
-__all__ = ["Chain", "UndeliverableError", "build_chain", "hop"]
+    return Chain(tuple(steps), layers[-1])

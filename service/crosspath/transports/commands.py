@@ -36,15 +36,21 @@ def write_file(path: str, content: str) -> Command:
     return Command(argv=argv, stdin=as_bytes(content, "the content"))
 
 
+def call_function(python: str, function: str, roots: tuple[str, ...]) -> tuple[str, ...]:
+    """The words that call ``module:function`` with ``roots`` on the import path: nothing is written beside the user's code."""
+    return (python, "-sB", "{packages}/inside/calling.py", function, *roots)
+
+
 def run_harness(harness: External, reply: Reply) -> Command:
-    """The user's program with the whole reply."""
+    """The user's program with the whole reply. A function is handed the reply; its standard input is empty."""
     data = reply_json(reply)
     return Command(
         argv=tuple(argument.encode() for argument in harness.argv),
-        stdin=data,
+        stdin=b"" if harness.function else data,
         files=(FileEntry(path=b"reply.json", content=data),),
         env=(*harness.env, *HARNESS_ENV),
         binds=harness.bind,
+        packages=("inside",) if harness.function else (),
         report="result.json",
     )
 

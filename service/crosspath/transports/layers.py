@@ -1,30 +1,30 @@
-"""Layers: how a text is embedded in a larger one, and which parser reads it again.
+"""Layers: what happens to a text on its way, and what executes it at the end.
 
-A chain is any number of *embeddings* (text -> text, pure, linear cost) and one *terminal* (text -> ``Command``). Nothing here
-interprets a reply: whatever parses it (a shell) runs inside the sandbox, as part of the command.
+A chain is any number of *steps* (text -> text) and one *terminal* (text -> ``Command``). Three kinds of steps:
 
-An ``encode`` turns a command that is right under ``bash -c`` into a text that survives the layer: the parser behind the layer
-then recovers exactly that command. What a layer cannot hide from a command: ``$SHLVL`` and ``$_`` of one more shell.
+- an *edit* changes the text without parsing it (trimming, line ends, a wrapper's prefix);
+- a *reading* parses it (a template engine, a JSON parser, a tokeniser): it runs inside the sandbox only;
+- an *embedding* puts it inside a larger text that a shell reads (``bash -c "<text>"``).
 
-To add a layer: write a builder that returns an ``Embedding`` or ``Terminal`` and list it in ``KINDS`` with the defaults of its
-options. Raise its version whenever the same text would be carried differently: versions are part of a path's digest.
+Edits and embeddings are plain functions, the same here and inside; their code is ``crosspath.inside.edits``. Nothing here interprets a
+reply.
+
+``encode`` turns a command that is right under ``bash -c`` into a text that survives the layer. What a layer cannot hide from a command:
+``$SHLVL`` and ``$_`` of one more shell.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any, Literal
 
-from crosspath.errors import ConfigError
-from crosspath.transports.naming import unknown
-from crosspath.types import JSON, Command, FileEntry, LayerSpec
+from crosspath.types import JSON, Command
 
 MAX_ARGUMENT_BYTES = 131_071
 """Longest single argument that Linux passes to a program: MAX_ARG_STRLEN (32 pages of 4 KiB) less the final NUL."""
 
-_SPECIAL_IN_DOUBLE_QUOTES = re.compile(r'[\\"$`]')
-"""What keeps a meaning inside double quotes (POSIX XCU 2.2.3). ``!`` does not: the shells are not interactive. A backslash before
-a newline would be removed together with it, so backslashes are escaped wherever they stand."""
+Encode = Callable[[str], str | None]
+"""A text that survives; None: for this text there is none."""
 
 
 class UndeliverableError(ValueError):
@@ -32,33 +32,58 @@ class UndeliverableError(ValueError):
 
 
 @dataclass(frozen=True)
-class Embedding:
-    """A layer that puts the text inside a larger one."""
+class Step:
+    """A layer that makes a text of a text."""
 
     name: str
     version: str
     sentence: str
     """What happens to the text, for people and for contracts that disclose it."""
-    embed: Callable[[str], str]
-    encode: Callable[[str], str] | None
-    """A text that survives this layer; None: no such text exists in general."""
+    kind: Literal["edit", "reading", "embedding"]
+    does: Mapping[str, Any]
+    """``do`` names the function inside the sandbox, the rest are its options."""
+    apply: Callable[[str], str] | None
+    """The function, for edits and embeddings; None for readings."""
+    encode: Encode | None
+    """None: no text survives this layer in general."""
+    exact: bool = True
+    """Whether the layer makes precisely ``text`` of ``encode(text)``. If not, it makes ``becomes(encode(text))``, which does under
+    ``bash -c`` what ``text`` does."""
+    becomes: Callable[[str], str] | None = None
+    """What the layer makes of an encoded text where that is not exact."""
     faithful: bool = False
-    """The parser behind the layer recovers every text that another embedding makes, as it was."""
+    """An embedding: the parser behind it recovers every text that another layer makes, as it was."""
+    takes_over: bool = False
+    """An encoded text takes the place of the shell that reads it, so what this layer puts behind it is never met."""
+    imitated: str = ""
+    """What is imitated here rather than real; empty: nothing."""
+    form: str = ""
+    """The larger text, literally, with ``<text>`` in it; for an embedding."""
+    recording: "Step | None" = None
+    """The same embedding with a recorder in place of the innermost program."""
 
 
 @dataclass(frozen=True)
 class Terminal:
-    """The last layer: what executes the text. ``command`` raises ``UndeliverableError``."""
+    """The last layer: what executes the text."""
 
     name: str
     version: str
     sentence: str
-    command: Callable[[str], Command]
-    encode: Callable[[str], str] | None
+    runs: Mapping[str, Any]
+    """``do`` names the runner inside the sandbox, the rest are its options."""
+    encode: Encode | None
+    command: Callable[[str], Command] | None = None
+    """A command that needs nothing of ours inside, where there is one. Raises ``UndeliverableError``."""
     faithful: bool = False
+    """Runs a text that an embedding made just as ``bash -c`` does."""
+    imitated: str = ""
+    needs: tuple[str, ...] = ()
+    """Programs without which it can't run."""
+    form: str = ""
 
 
-Layer = Embedding | Terminal
+Layer = Step | Terminal
 
 
 @dataclass(frozen=True)
@@ -67,16 +92,10 @@ class Kind:
 
     build: Callable[[Mapping[str, JSON]], Layer]
     options: Mapping[str, JSON] = field(default_factory=lambda: MappingProxyType({}))
-
-
-def escape_double_quoted(text: str) -> str:
-    """``text`` such that a shell which reads it between double quotes recovers it."""
-    return _SPECIAL_IN_DOUBLE_QUOTES.sub(r"\\\g<0>", text)
-
-
-def escape_single_quoted(text: str) -> str:
-    """``text`` such that a shell which reads it between single quotes recovers it."""
-    return text.replace("'", "'\\''")
+    choices: Mapping[str, tuple[JSON, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    """Option -> the values that it may have, where not every one will do."""
+    required: tuple[str, ...] = ()
+    """Options without which the layer makes no sense."""
 
 
 def as_bytes(text: str, what: str) -> bytes:
@@ -103,104 +122,3 @@ def as_argument(text: str, what: str) -> bytes:
     if len(data) > MAX_ARGUMENT_BYTES:
         raise UndeliverableError(f"{what} has {len(data)} bytes; one argument carries at most {MAX_ARGUMENT_BYTES}")
     return data
-
-
-def build_layer(spec: LayerSpec, source: str) -> Layer:
-    """The layer that ``spec`` names.
-
-    Raises:
-        ConfigError: unknown layer, unknown option, or an option of the wrong type.
-    """
-    kind = KINDS.get(spec.layer)
-    if kind is None:
-        raise ConfigError(unknown("layer", spec.layer, KINDS), source=source, field="layers")
-    for name, value in spec.options.items():
-        _check_option(spec.layer, kind, name, value, source)
-    return kind.build(effective_options(spec))
-
-
-def effective_options(spec: LayerSpec) -> dict[str, JSON]:
-    """The options of a known layer, defaults written out."""
-    return {**KINDS[spec.layer].options, **spec.options}
-
-
-def _check_option(layer: str, kind: Kind, name: str, value: JSON, source: str) -> None:
-    if name not in kind.options:
-        raise ConfigError(unknown("option", name, kind.options), source=source, field=f"layers.{layer}")
-    wanted = type(kind.options[name])
-    if type(value) is not wanted:
-        raise ConfigError(f"{value!r} is not a {wanted.__name__}", source=source, field=f"layers.{layer}.{name}")
-
-
-def _same(text: str) -> str:
-    return text
-
-
-def _double_quoted_shell(options: Mapping[str, JSON]) -> Embedding:
-    escape = escape_double_quoted if options["escape"] else _same
-    how = "escaped correctly and placed" if options["escape"] else "placed, without any escaping,"
-    return Embedding(
-        name="double-quoted-shell",
-        version="1",
-        sentence=f'The text is {how} between the double quotes of bash -c "<text>", and an outer bash parses that first.',
-        embed=lambda text: f'bash -c "{escape(text)}"',
-        encode=_same if options["escape"] else escape_double_quoted,
-        faithful=bool(options["escape"]),
-    )
-
-
-def _single_quoted_shell(options: Mapping[str, JSON]) -> Embedding:
-    escape = escape_single_quoted if options["escape"] else _same
-    how = "escaped correctly and placed" if options["escape"] else "placed, without any escaping,"
-    return Embedding(
-        name="single-quoted-shell",
-        version="1",
-        sentence=f"The text is {how} between the single quotes of bash -c '<text>', and an outer bash parses that first.",
-        embed=lambda text: f"bash -c '{escape(text)}'",
-        encode=_same if options["escape"] else escape_single_quoted,
-        faithful=bool(options["escape"]),
-    )
-
-
-def _shell(_: Mapping[str, JSON]) -> Terminal:
-    return Terminal(
-        name="shell",
-        version="1",
-        sentence="The text is the one argument of bash -c.",
-        command=lambda text: Command(argv=(b"bash", b"-c", as_argument(text, "the shell text"))),
-        encode=_same,
-        faithful=True,
-    )
-
-
-def _script_file(_: Mapping[str, JSON]) -> Terminal:
-    return Terminal(
-        name="script-file",
-        version="1",
-        sentence="The text is written to a file, and bash executes that file.",
-        command=_script_command,
-        encode=_encode_for_script,
-        faithful=True,
-    )
-
-
-def _script_command(text: str) -> Command:
-    # The first bash only finds the file: exec leaves no trace of it, and $0 is the file, as with `bash FILE`.
-    script = FileEntry(path=b"script.sh", content=as_bytes(text, "the script"))
-    return Command(argv=(b"bash", b"-c", b'exec bash "$IN/script.sh"'), files=(script,))
-
-
-def _encode_for_script(text: str) -> str:
-    # Not the text itself: under `bash -c` $0 is another one, and a text that starts with - or + is read as options.
-    return f"exec bash -c '{escape_single_quoted(text)}'"
-
-
-KINDS: Mapping[str, Kind] = MappingProxyType(
-    {
-        "double-quoted-shell": Kind(_double_quoted_shell, {"escape": False}),
-        "single-quoted-shell": Kind(_single_quoted_shell, {"escape": False}),
-        "shell": Kind(_shell),
-        "script-file": Kind(_script_file),
-    }
-)
-"""Every layer that a chain may name."""

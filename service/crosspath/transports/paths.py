@@ -18,7 +18,8 @@ from crosspath.transports.chain import Chain, build_chain, hop
 from crosspath.transports.cleanup import clean
 from crosspath.transports.commands import run_harness, write_file
 from crosspath.transports.decoders import Defect, FileWrite, Part, ShellText, decode
-from crosspath.transports.layers import UndeliverableError, effective_options
+from crosspath.transports.kinds import effective_options
+from crosspath.transports.layers import UndeliverableError
 from crosspath.transports.presets import preset
 from crosspath.transports.problems import conclude
 from crosspath.types import Action, Cleanup, Contract, Delivery, External, Hop, PathSpec, Reply, Shape, digest

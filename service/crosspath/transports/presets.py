@@ -1,58 +1,44 @@
-"""The paths that ship, by name, and how a name is looked up.
+"""The paths that ship, by name, and how a name is looked up. They are data: ``presets.yaml`` beside this module.
 
 A decoder may be fixed in a name: ``json:nested-shell`` and ``tools:nested-shell`` accept only replies of that shape. Without a
 prefix the contract's shape decides which decoder stands in front.
 """
 
 from collections.abc import Mapping
+from functools import cache
+from importlib import resources
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal, cast
 
 from crosspath.errors import ConfigError
+from crosspath.strict_yaml import load_yaml
 from crosspath.transports.naming import unknown
 from crosspath.types import LayerSpec, PathSpec
 
-_SHELL = LayerSpec(layer="shell")
 _DECODERS: Mapping[str, Literal["json", "tools"]] = MappingProxyType({"json": "json", "tools": "tools"})
+_FILE = "presets.yaml"
 
 
-def _double_quoted(escape: bool) -> LayerSpec:
-    return LayerSpec(layer="double-quoted-shell", options={"escape": True} if escape else {})
+@cache
+def _presets() -> Mapping[str, PathSpec]:
+    text = resources.files(__package__ or "crosspath.transports").joinpath(_FILE).read_text(encoding="utf-8")
+    found = cast("dict[str, dict[str, Any]]", load_yaml(text, _FILE))
+    return MappingProxyType({name: _spec(name, config) for name, config in found.items()})
 
 
-_PRESETS: Mapping[str, PathSpec] = MappingProxyType(
-    {
-        spec.name: spec
-        for spec in (
-            PathSpec(name="raw", summary="bash -c <reply>: one shell, the reply as one argument", layers=(_SHELL,)),
-            PathSpec(
-                name="nested-shell",
-                summary='bash -c "<reply>": pasted unescaped between double quotes that an outer shell reads',
-                layers=(_double_quoted(False), _SHELL),
-            ),
-            PathSpec(
-                name="nested-shell-escaped",
-                summary='bash -c "<reply>" with correct escaping: the control of nested-shell as a path of its own',
-                layers=(_double_quoted(True), _SHELL),
-            ),
-            PathSpec(
-                name="single-quoted-shell",
-                summary="bash -c '<reply>': pasted unescaped between single quotes that an outer shell reads",
-                layers=(LayerSpec(layer="single-quoted-shell"), _SHELL),
-            ),
-            PathSpec(
-                name="script-file",
-                summary="the reply is written to a file and executed with bash FILE",
-                layers=(LayerSpec(layer="script-file"),),
-            ),
-        )
-    }
-)
+def _spec(name: str, config: Mapping[str, Any]) -> PathSpec:
+    return PathSpec(**{**config, "name": name, "layers": tuple(map(_layer, config["layers"]))})
+
+
+def _layer(value: str | dict[str, Any]) -> LayerSpec:
+    if isinstance(value, str):
+        return LayerSpec(layer=value)
+    return LayerSpec(layer=value["layer"], options={key: item for key, item in value.items() if key != "layer"})
 
 
 def preset_names() -> tuple[str, ...]:
     """The names of the paths that ship, without decoder prefixes."""
-    return tuple(_PRESETS)
+    return tuple(_presets())
 
 
 def preset(name: str) -> PathSpec:
@@ -68,19 +54,20 @@ def find_path(name: str, own: Mapping[str, PathSpec] = MappingProxyType({})) -> 
     """The path of that name among the user's own and the shipped ones, with or without a decoder prefix.
 
     Raises:
-        ConfigError: there is none, or a decoder stands in front of a path that reads the whole reply itself.
+        ConfigError: there is none, or a decoder stands in front of a path that fixes another one or reads the whole reply itself.
     """
     prefix, _, rest = name.partition(":")
     decoder = _DECODERS.get(prefix) if rest else None
     wanted = rest if decoder else name
-    known = {**_PRESETS, **own}
+    known = {**_presets(), **own}
     if wanted not in known:
         raise ConfigError(unknown("path", wanted, known), field="transport")
     spec = known[wanted]
     if decoder is None:
         return spec
     if spec.external is not None:
-        raise ConfigError(
-            f"{name!r}: {wanted} reads the whole reply itself, no decoder can stand in front of it", field="transport"
-        )
+        problem = f"{name!r}: {wanted} reads the whole reply itself, no decoder can stand in front of it"
+        raise ConfigError(problem, field="transport")
+    if spec.accepts not in ("text", decoder):
+        raise ConfigError(f"{name!r}: {wanted} is for replies of shape {spec.accepts}", field="transport")
     return spec.model_copy(update={"name": name, "accepts": decoder})

@@ -1,0 +1,178 @@
+"""Readings: layers that parse the reply. They run inside the sandbox only, because what parses a hostile text can be attacked.
+
+Each takes the text and the layer's options and returns the text that it read. ``UnreadableError``: the path gives up on the text, as
+its real counterpart would.
+"""
+
+import html
+import json
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+from xml.parsers import expat
+
+from .tokens import requoted
+
+Options = Mapping[str, Any]
+Reading = Callable[[str, Options], str]
+
+
+class UnreadableError(Exception):
+    """The layer's parser refuses the text; ``status`` is what the path tells then."""
+
+    def __init__(self, message: str, status: int = 1) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def entities(text: str, options: Options) -> str:
+    """HTML entities decoded, whether or not the text was encoded."""
+    return html.unescape(text)
+
+
+def xml_element(text: str, options: Options) -> str:
+    """The text pasted between two tags, and what a real XML parser takes for the element's character data."""
+    pieces: list[str] = []
+    depth = 0
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+
+    def end(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    def data(characters: str) -> None:
+        if depth == 1:
+            pieces.append(characters)
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, data
+    try:
+        parser.Parse(f"<command>{text}</command>", True)
+    except expat.ExpatError as error:
+        raise UnreadableError(f"XML: {error}") from error
+    return "".join(pieces)
+
+
+def json_string(text: str, options: Options) -> str:
+    """The text pasted between the quotes of a JSON string and parsed, as often as ``times`` says."""
+    for _ in range(options["times"]):
+        text = _parsed(text, lenient=options["repair"])
+    return text
+
+
+def _parsed(text: str, *, lenient: bool) -> str:
+    literal = f'"{_repaired(text) if lenient else text}"'
+    try:
+        value = json.loads(literal, strict=not lenient)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableError(f"JSON: {error}") from error
+    if not isinstance(value, str):  # the text ended the string early, and what follows made another value of it
+        raise UnreadableError("JSON: not a string")
+    return value
+
+
+def _repaired(text: str) -> str:
+    """What lenient parsers of model output do: quotes inside of a string and unknown escapes are taken as they stand."""
+    text = re.sub(r'(?<!\\)((?:\\\\)*)"', r'\1\\"', text)
+    return re.sub(r'\\(?!["\\/bfnrtu])', r"\\\\", text)
+
+
+def jinja(text: str, options: Options) -> str:
+    """A real Jinja template; a text that ends like a file name is looked up as a file, as some workflow engines do."""
+    import jinja2
+
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader("."))  # noqa: S701 - shell text, no HTML
+    try:
+        named = bool(options["file_suffixes"]) and text.endswith(tuple(options["file_suffixes"]))
+        return (environment.get_template(text) if named else environment.from_string(text)).render()
+    except (jinja2.TemplateError, ArithmeticError, TypeError, ValueError, OSError, RecursionError) as error:
+        raise UnreadableError(f"jinja2: {type(error).__name__}: {error}") from error
+
+
+_VARIABLE = re.compile(r"\$(?:(\$)|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?:(:?[-?+])([^}]*))?\}|)")
+
+
+def compose(text: str, options: Options) -> str:
+    """``$NAME`` and ``${NAME}`` replaced by the configuration's own (empty) variables, ``$$`` by ``$``, as in a compose file."""
+
+    def value(found: "re.Match[str]") -> str:
+        if found[1]:
+            return "$"
+        if (found[4] or "").endswith("-"):
+            return found[5]
+        if (found[4] or "").endswith("?"):
+            raise UnreadableError(f"required variable {found[3]} is missing a value: {found[5]}")
+        return "" if found[2] or found[3] else found[0]
+
+    return _VARIABLE.sub(value, text)
+
+
+def words_quoted(text: str, options: Options) -> str:
+    """Split into words as a shell would, and each word quoted again: nothing is expanded any more."""
+    return shlex.join(_words(text))
+
+
+def words_joined(text: str, options: Options) -> str:
+    """Split into words as a shell would, and joined by blanks: the quotes are gone."""
+    return " ".join(_words(text))
+
+
+def _words(text: str) -> "list[str]":
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise UnreadableError(f"shlex: {error}") from error
+
+
+def tokens_requoted(text: str, options: Options) -> str:
+    """Taken apart into words and operators and put together again by a careless library."""
+    return requoted(text, input_guard=options["input_guard"])
+
+
+def fenced_block(text: str, options: Options) -> str:
+    """The content of the first fenced block of a Markdown reply; a bare command is put into a block first."""
+    fence = "```"
+    message = (
+        text if text.lstrip().startswith(fence) else f"Here is the command:\n{fence}{options['language']}\n{text}\n{fence}\n"
+    )
+    amount = ".*" if options["greedy"] else ".*?"
+    found = re.search(rf"```[a-zA-Z]*[ \t]*\n({amount})\n?```", message, re.DOTALL)
+    if found is None:
+        raise UnreadableError("no fenced block in the reply")
+    return found[1]
+
+
+def printf_format(text: str, options: Options) -> str:
+    """Backslash escapes of the text resolved, as ``echo -e`` and format strings do."""
+    table = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
+    return re.sub(r"\\(.)", lambda found: table.get(found[1], found[0]), text, flags=re.DOTALL)
+
+
+def url_decoded(text: str, options: Options) -> str:
+    """Percent-encoding resolved, whether or not the text was encoded; ``plus``: ``+`` is a blank, too."""
+    from urllib.parse import unquote, unquote_plus
+
+    return unquote_plus(text) if options["plus"] else unquote(text)
+
+
+READINGS: Mapping[str, Reading] = MappingProxyType(
+    {
+        "entities": entities,
+        "xml-element": xml_element,
+        "json-string": json_string,
+        "jinja": jinja,
+        "compose": compose,
+        "words-quoted": words_quoted,
+        "words-joined": words_joined,
+        "tokens-requoted": tokens_requoted,
+        "fenced-block": fenced_block,
+        "backslash-escapes": printf_format,
+        "url-decoded": url_decoded,
+    }
+)
+"""Name of a layer -> how it reads a text."""

@@ -1,0 +1,62 @@
+"""Texts that do what another text does under ``bash -c``, written with fewer characters.
+
+A layer's ``encode`` starts from one of these. The *armoured* form is one line without quotes, ``$``, backslashes, braces, ``%``, ``!``,
+``&``, ``;``, ``|`` and ``>``: few layers have anything to change in it.
+"""
+
+import base64
+import re
+
+from crosspath.inside.edits import escape_single_quoted
+from crosspath.transports.layers import as_argument
+
+_PLAIN_WRAPPER_START = re.compile(r"(?:^|[;{(]|&&|\|\||\n|\bdo|\bthen)\s*$")
+_PLAIN_WRAPPER_END = re.compile(r"^\s*(?:$|;|\}|\)|&&|\|\||\n)")
+_PIPE_OR_BACKGROUND = re.compile(r"(?<![|>])\|(?!\|)|(?<![&>])&(?![&>])")
+
+
+def own_shell(text: str) -> str:
+    """The text as the one argument of a bash that takes the place of the shell which reads this."""
+    return f"exec bash -c '{escape_single_quoted(text)}'"
+
+
+def child_shell(text: str) -> str:
+    """The text as the one argument of a bash of its own, with nothing on its standard input; the shell around goes on."""
+    return f"bash -c '{escape_single_quoted(text)}' < /dev/null"
+
+
+def own_shell_without_input(text: str) -> str:
+    """As ``own_shell``, with nothing on standard input: for shells that read their script from there."""
+    return f"{own_shell(text)} < /dev/null"
+
+
+def armoured(text: str) -> str:
+    """One short line for bash that does what the text does, in letters, digits and ``. <(-+/=)`` only."""
+    data = own_shell(text).encode("utf-8")
+    return f". <(base64 -d<<<{base64.b64encode(data).decode('ascii')})"
+
+
+def piped(text: str) -> str:
+    """As ``armoured``, without ``<`` and ``>``, for the price of quotes, ``$`` and ``|``."""
+    data = own_shell(text).encode("utf-8")
+    return f'eval "$(echo {base64.b64encode(data).decode("ascii")}|base64 -d)"'
+
+
+def candidates(text: str) -> tuple[str, ...]:
+    """What an encoding may start from, the plainest first.
+
+    Raises:
+        UndeliverableError: ``bash -c`` itself could not carry the text.
+    """
+    as_argument(text, "the shell text")
+    return text, armoured(text), piped(text)
+
+
+def lets_a_shell_through(before: str, after: str) -> bool:
+    """Whether wrapper text around a command lets ``exec`` end the wrapper with the command's own status.
+
+    That is so where the command stands at the place of a command, and in no pipe and not in the background. What the wrapper does
+    before (``cd``, exported variables) the command will see all the same.
+    """
+    plain = _PLAIN_WRAPPER_START.search(before) and _PLAIN_WRAPPER_END.search(after)
+    return bool(plain) and not _PIPE_OR_BACKGROUND.search(after)
