@@ -4,6 +4,6 @@ import sys
 
 if __name__ == "__main__":
     sys.path[0] = sys.path[0].rpartition("/")[0]
-    from inside.running import main
+    from inside.running import main  # pyright: ignore
 
     sys.exit(main())

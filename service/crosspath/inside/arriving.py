@@ -1,8 +1,8 @@
 """What arrives at the innermost program, in place of running it.
 
-That program is a recorder, which keeps its arguments, its script or its standard input and does nothing else. Where a layer puts the
-text into a shell's command line (``in the shell``), the innermost program has the recorder's name there, and the outer shell, which still
-interprets the text, is real. Otherwise (``at the runner``) recorders stand in front of the shells on PATH.
+That program is a recorder, which keeps its arguments, its script or its standard input and does nothing else. Where a layer puts
+the text into a shell's command line (``in the shell``), the innermost program has the recorder's name there, and the outer shell,
+which still interprets the text, is real. Otherwise (``at the runner``) recorders stand in front of the shells on PATH.
 """
 
 import os

@@ -137,7 +137,7 @@ def unquoted_shell(text: str, options: Options) -> str:
 
 
 def eval_embedding(text: str, options: Options) -> str:
-    """``eval`` with the text between quotes of one kind, or without any; ``redirect``: quoted words behind it, as a wrapper adds them."""
+    """``eval`` with the text between quotes of one kind, or without any; ``redirect``: a wrapper's quoted words behind it."""
     quote = {"single": "'", "double": '"', "none": ""}[options["quotes"]]
     body = text
     if options["escape"] and quote:
@@ -158,7 +158,7 @@ def launcher(text: str, options: Options) -> str:
 
 
 def debug_quoted(text: str, options: Options) -> str:
-    """Quoted as a debugger prints strings (``\\`` and ``"`` escaped, ``$`` and backquotes not), read by a shell elsewhere first."""
+    """Quoted as a debugger prints strings (``\\`` and ``"`` escaped, ``$`` not), read by a shell in another directory first."""
     quoted = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'box() {{ (cd "$WORK" && {options["shell"]} -c "$1"); }}; cd; box "{quoted}"'
 

@@ -1,7 +1,7 @@
 """Readings: layers that parse the reply. They run inside the sandbox only, because what parses a hostile text can be attacked.
 
-Each takes the text and the layer's options and returns the text that it read. ``UnreadableError``: the path gives up on the text, as
-its real counterpart would.
+Each takes the text and the layer's options and returns the text that it read. ``UnreadableError``: the path gives up on the text,
+as its real counterpart would.
 """
 
 import html
@@ -86,7 +86,7 @@ def jinja(text: str, options: Options) -> str:
     """A real Jinja template; a text that ends like a file name is looked up as a file, as some workflow engines do."""
     import jinja2
 
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader("."))  # noqa: S701 - shell text, no HTML
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader("."))
     try:
         named = bool(options["file_suffixes"]) and text.endswith(tuple(options["file_suffixes"]))
         return (environment.get_template(text) if named else environment.from_string(text)).render()

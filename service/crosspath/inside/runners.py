@@ -1,9 +1,10 @@
 """Runners: the last layer of a path, which executes the text with real programs and tells an exit status.
 
-Each takes the text, the layer's options and the environment, and returns the status that the path tells its caller. The plain ones
-become the shell that they start, so that nothing of us is left between it and the sandbox.
+Each takes the text, the layer's options and the environment, and returns the status that the path tells its caller. The plain
+ones become the shell that they start, so that nothing of us is left between it and the sandbox.
 """
 
+import contextlib
 import os
 import shlex
 import signal
@@ -124,7 +125,7 @@ def make_recipe(text: str, options: Options, environment: Environment) -> int:
 
 
 def crontab(text: str, options: Options, environment: Environment) -> int:
-    """A crontab line: up to the first unescaped ``%`` the command, the rest is its standard input, further ``%`` are line ends."""
+    """A crontab line: the command ends at the first unescaped ``%``; the rest is its input, further ``%`` are line ends."""
     import re
 
     line = text.split("\n", 1)[0]
@@ -224,10 +225,8 @@ def group_killing(text: str, options: Options, environment: Environment) -> int:
 
 
 def _kill_group(process: "subprocess.Popen[Any]") -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
 def strict_output(text: str, options: Options, environment: Environment) -> int:

@@ -4,8 +4,8 @@ The chain lies in ``chain.json`` of the directory that ``IN`` names, the text in
 
     {"steps": [{"do": "trim", "where": "both"}, ...], "run": {"do": "shell", "program": "bash", "flags": []}, "arrives": null}
 
-What each step makes of the text is kept in ``hops.json`` of the directory that ``OUT`` names, where there is one. ``arrives``: nothing is
-run; what would have reached the innermost program is kept there in its place.
+What each step makes of the text is kept in ``hops.json`` of the directory that ``OUT`` names, where there is one. ``arrives``:
+nothing is run; what would have reached the innermost program is kept there in its place.
 """
 
 import json

@@ -1,7 +1,7 @@
 """A careless tokenise-and-requote pass, as widely used libraries do it to a command before a shell sees it.
 
-Variables are resolved against an empty map, operators are kept apart from words (so ``2>&1`` becomes three tokens), and a word that
-holds both kinds of quotes is put between double quotes with ``!`` escaped.
+Variables are resolved against an empty map, operators are kept apart from words (so ``2>&1`` becomes three tokens), and a word
+that holds both kinds of quotes is put between double quotes with ``!`` escaped.
 """
 
 import re

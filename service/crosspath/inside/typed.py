@@ -1,7 +1,7 @@
 """Keystrokes: the text typed into an interactive bash, on a pseudo-terminal of our own or in a real tmux.
 
-What a line editor does to a text happens here for real: completion at a tab, history expansion, editing keys, bytes that its locale
-does not know. The caller learns no exit status: a terminal tells none.
+What a line editor does to a text happens here for real: completion at a tab, history expansion, editing keys, bytes that its
+locale does not know. The caller learns no exit status: a terminal tells none.
 """
 
 import os

@@ -26,9 +26,9 @@ _HARD = " \t\\\"'`$!\n#~*?{}()[];&|<>=%^-+,:@/.\r\x01\x7f\u65e5\u00e9 {{x}} {% y
 class Chain:
     """Carries shell text to a command.
 
-    A text survives if it can be written such that, layer by layer, the next one gets what it needs. Steps that give back precisely
-    what was encoded for them may stand anywhere in front. From the first step on that does not (an embedding, a wrapper), what
-    follows gets a text that nobody wrote, so it has to leave that text alone.
+    A text survives if it can be written such that, layer by layer, the next one gets what it needs. Steps that give back
+    precisely what was encoded for them may stand anywhere in front. From the first step on that does not (an embedding, a
+    wrapper), what follows gets a text that nobody wrote, so it has to leave that text alone.
     """
 
     steps: tuple[Step, ...]
@@ -88,8 +88,8 @@ class Chain:
     def carry(self, text: str, *, trace: bool = False, arriving: bool = False) -> tuple[Command, tuple[Hop, ...]]:
         """The command, and what each layer made of the text as far as the trusted side goes.
 
-        ``trace``: the hops inside the sandbox are left as the command's report, ``HOPS``. ``arriving``: what would have reached the
-        innermost program is kept there in its place.
+        ``trace``: the hops inside the sandbox are left as the command's report, ``HOPS``. ``arriving``: what would have reached
+        the innermost program is kept there in its place, and is not run.
 
         Raises:
             UndeliverableError: the terminal can't take it, or it grew too long on the way.

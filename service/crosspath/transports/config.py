@@ -4,9 +4,10 @@ Either a chain, as a mapping or as its bare list of layers::
 
     {layers: [{layer: double-quoted-shell, escape: true}, shell], version: 2, summary: ...}
 
-or the user's harness::
+or the user's harness, a program or a function::
 
     {external: {argv: [python3, /opt/harness/run.py], bind: [/opt/harness], env: {MODE: fast}}}
+    {callable: "myteam.agent:run_reply", python: /opt/venv/bin/python, bind: [prompts], env: {MODE: fast}}
 """
 
 import re
@@ -22,7 +23,9 @@ from crosspath.transports.presets import preset_names
 from crosspath.types import JSON, External, LayerSpec, PathSpec
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-_PATH_FIELDS = ("layers", "external", "version", "summary", "source")
+_KINDS = ("layers", "external", "callable")
+_PATH_FIELDS = (*_KINDS, "version", "summary", "source")
+_CALLABLE_FIELDS = ("python", "bind", "env")
 _EXTERNAL_FIELDS = ("argv", "bind", "env")
 
 
@@ -49,9 +52,10 @@ class _Reader:
     at: str = ""
 
     def path(self, name: str, config: JSON) -> PathSpec:
-        found = self.mapping({"layers": config} if isinstance(config, list) else config, _PATH_FIELDS)
-        if ("layers" in found) == ("external" in found):
-            raise self.wrong("give either layers or external")
+        fields = (*_PATH_FIELDS, *_CALLABLE_FIELDS) if isinstance(config, dict) and "callable" in config else _PATH_FIELDS
+        found = self.mapping({"layers": config} if isinstance(config, list) else config, fields)
+        if len(found.keys() & set(_KINDS)) != 1:
+            raise self.wrong("give either layers or external or callable")
         spec = PathSpec(
             name=name,
             version=self.inside("version").label(found.get("version", "1")),
@@ -61,6 +65,8 @@ class _Reader:
         if "external" in found:
             harness = self.inside("external").external(found["external"])
             return spec.model_copy(update={"external": harness, "accepts": "any"})
+        if "callable" in found:
+            return spec.model_copy(update={"external": self.function(found), "accepts": "any"})
         layers = self.inside("layers").layers(found["layers"])
         build_chain(layers, self.source)
         return spec.model_copy(update={"layers": layers})
@@ -84,6 +90,19 @@ class _Reader:
             raise self.inside("argv").wrong("name the program to run")
         env = self.inside("env").environment(found.get("env", {}))
         return External(argv=argv, bind=self.inside("bind").texts(found.get("bind", [])), env=env)
+
+    def function(self, found: Mapping[str, JSON]) -> External:
+        at = self.inside("callable")
+        target = at.text(found["callable"])
+        names = target.split(":")
+        if len(names) != 2 or not all(name.isidentifier() for part in names for name in part.split(".")):
+            raise at.wrong(f"{target!r} is not module:function, for instance myteam.agent:run_reply")
+        return External(
+            function=target,
+            python=self.inside("python").text(found.get("python", "")),
+            bind=self.inside("bind").texts(found.get("bind", [])),
+            env=self.inside("env").environment(found.get("env", {})),
+        )
 
     def environment(self, value: JSON) -> tuple[tuple[str, str], ...]:
         found = self.mapping(value, None)

@@ -1,7 +1,7 @@
 """Texts that do what another text does under ``bash -c``, written with fewer characters.
 
-A layer's ``encode`` starts from one of these. The *armoured* form is one line without quotes, ``$``, backslashes, braces, ``%``, ``!``,
-``&``, ``;``, ``|`` and ``>``: few layers have anything to change in it.
+A layer's ``encode`` starts from one of these. The *armoured* form is one line without quotes, ``$``, backslashes, braces, ``%``,
+``!``, ``&``, ``;``, ``|`` and ``>``: few layers have anything to change in it.
 """
 
 import base64

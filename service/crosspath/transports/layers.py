@@ -6,11 +6,11 @@ A chain is any number of *steps* (text -> text) and one *terminal* (text -> ``Co
 - a *reading* parses it (a template engine, a JSON parser, a tokeniser): it runs inside the sandbox only;
 - an *embedding* puts it inside a larger text that a shell reads (``bash -c "<text>"``).
 
-Edits and embeddings are plain functions, the same here and inside; their code is ``crosspath.inside.edits``. Nothing here interprets a
-reply.
+Edits and embeddings are plain functions, the same here and inside; their code is ``crosspath.inside.edits``. Nothing here
+interprets a reply.
 
-``encode`` turns a command that is right under ``bash -c`` into a text that survives the layer. What a layer cannot hide from a command:
-``$SHLVL`` and ``$_`` of one more shell.
+``encode`` turns a command that is right under ``bash -c`` into a text that survives the layer. What a layer cannot hide from a
+command: ``$SHLVL`` and ``$_`` of one more shell.
 """
 
 from collections.abc import Callable, Mapping
@@ -47,8 +47,8 @@ class Step:
     encode: Encode | None
     """None: no text survives this layer in general."""
     exact: bool = True
-    """Whether the layer makes precisely ``text`` of ``encode(text)``. If not, it makes ``becomes(encode(text))``, which does under
-    ``bash -c`` what ``text`` does."""
+    """Whether the layer makes precisely ``text`` of ``encode(text)``. If not, it makes ``becomes(encode(text))``, which does
+    under ``bash -c`` what ``text`` does."""
     becomes: Callable[[str], str] | None = None
     """What the layer makes of an encoded text where that is not exact."""
     faithful: bool = False

@@ -27,7 +27,7 @@ def _presets() -> Mapping[str, PathSpec]:
 
 
 def _spec(name: str, config: Mapping[str, Any]) -> PathSpec:
-    return PathSpec(**{**config, "name": name, "layers": tuple(map(_layer, config["layers"]))})
+    return PathSpec.model_validate({**config, "name": name, "layers": tuple(map(_layer, config["layers"]))})
 
 
 def _layer(value: str | dict[str, Any]) -> LayerSpec:

@@ -5,11 +5,13 @@ The trusted side knows only how to write a text that such a parser gives back as
 
 import json
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from crosspath.inside.edits import escape_single_quoted
+from crosspath.inside.tokens import requoted
 from crosspath.transports.encodings import own_shell
 from crosspath.transports.layers import Encode, Kind, Step
 from crosspath.types import JSON
@@ -20,7 +22,7 @@ _NOT_IN_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def _reading(name: str, sentence: str, options: Options, encode: Encode | None, **more: Any) -> Step:
-    given = {"version": "1", **more}
+    given: dict[str, Any] = {"version": "1", **more}
     return Step(name=name, sentence=sentence, kind="reading", does={"do": name, **options}, apply=None, encode=encode, **given)
 
 
@@ -49,7 +51,10 @@ def _json_string(options: Options) -> Step:
 
     often = "" if times == 1 else f" {times} times in a row"
     lenient = " (a lenient one, which guesses where a quote or a backslash is not escaped)" if options["repair"] else ""
-    sentence = f"The text is pasted between the quotes of a JSON string and parsed{often}{lenient}: quotes, backslashes and line ends need escaping."
+    sentence = (
+        f"The text is pasted between the quotes of a JSON string and parsed{often}{lenient}: quotes, backslashes and line ends "
+        "need escaping."
+    )
     return _reading("json-string", sentence, options, encode, form='{"command": "<text>"}')
 
 
@@ -73,14 +78,15 @@ def _compose(options: Options) -> Step:
 
 
 def _words_quoted(options: Options) -> Step:
-    sentence = "The text is split into words as a shell would, and every word is quoted again: operators, variables and globs become plain text."
+    sentence = (
+        "The text is split into words as a shell would, and every word is quoted again: operators, variables and globs become "
+        "plain text."
+    )
     # A program and its arguments, quoted as the joiner quotes: it comes back letter by letter.
-    return _reading("words-quoted", sentence, options, _quoted_again, exact=False, becomes=lambda text: text)
+    return _reading("words-quoted", sentence, options, _quoted_again, exact=False, becomes=str)
 
 
 def _quoted_again(text: str) -> str:
-    import shlex
-
     return shlex.join(["exec", "bash", "-c", text])
 
 
@@ -101,9 +107,7 @@ def _tokens_requoted(options: Options) -> Step:
 
 
 def _as_requoted(text: str) -> str:
-    from crosspath.inside.tokens import requoted
-
-    return requoted(text, input_guard=True)
+    return requoted(text, input_guard=True)  # there is no pipe in it, so no guard either
 
 
 def _fenced_block(options: Options) -> Step:

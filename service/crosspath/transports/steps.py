@@ -1,7 +1,7 @@
 """The steps that a chain may name: edits and embeddings. The readings are in ``readings``.
 
-To add one: write its function in ``crosspath.inside.edits``, and an entry here with its options, its sentence and its ``encode``. Raise a
-layer's version whenever it would carry the same text differently: versions are part of a path's digest.
+To add one: write its function in ``crosspath.inside.edits``, and an entry here with its options, its sentence and its
+``encode``. Raise a layer's version whenever it would carry the same text differently: versions are part of a path's digest.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,8 +26,11 @@ def _function(name: str, options: Options) -> Callable[[str], str]:
 def _edit(name: str, sentence: str, options: Options, **more: Any) -> Step:
     """An edit that texts survive which it leaves as they are, unless something better is given."""
     apply = _function(name, options)
-    left_alone: Encode = lambda text: text if apply(text) == text else None
-    given = {"encode": left_alone, "version": "1", **more}
+
+    def left_alone(text: str) -> str | None:
+        return text if apply(text) == text else None
+
+    given: dict[str, Any] = {"encode": left_alone, "version": "1", **more}
     return Step(name=name, sentence=sentence, kind="edit", does={"do": name, **options}, apply=apply, **given)
 
 
@@ -38,7 +41,7 @@ def _wrapper(name: str, sentence: str, options: Options, survives: bool, *, one_
     def encode(text: str) -> str | None:
         return None if one_line and "\n" in text else own_shell(text) + tail
 
-    given = {"encode": encode if survives else None, "takes_over": survives}
+    given: dict[str, Any] = {"encode": encode if survives else None, "takes_over": survives}
     return _edit(name, sentence, options, exact=False, becomes=apply, **given)
 
 
@@ -47,7 +50,7 @@ def _embedding(name: str, sentence: str, options: Options, encode: Encode | None
     recording = None
     if options.get("shell") not in (None, RECORDER):
         recording = _embedding(name, sentence, {**options, "shell": RECORDER}, encode, **more)
-    given = {"version": "1", "form": apply("<text>"), **more}
+    given: dict[str, Any] = {"version": "1", "form": apply("<text>"), **more}
     return Step(
         name=name,
         sentence=sentence,
@@ -133,9 +136,8 @@ def _line_guard(options: Options) -> Step:
 
 
 def _input_guard(options: Options) -> Step:
-    return _edit(
-        "input-guard", 'The redirection "< /dev/null" is inserted before the first "|" of the text, wherever it stands.', options
-    )
+    sentence = 'The redirection "< /dev/null" is inserted before the first "|" of the text, wherever it stands.'
+    return _edit("input-guard", sentence, options)
 
 
 def _charset(options: Options) -> Step:
@@ -174,9 +176,16 @@ def _quoted(name: str, kind: str, escape: Callable[[str], str]) -> Callable[[Opt
     return build
 
 
+def _as_word(text: str) -> str:
+    return f"'{escape_single_quoted(text)}'"
+
+
+_ESCAPES: Mapping[str, Callable[[str], str]] = {"single": escape_single_quoted, "double": escape_double_quoted, "none": _as_word}
+
+
 def _unquoted_shell(options: Options) -> Step:
     sentence = f"The text is pasted without quotes behind {options['shell']} -c, and an outer shell splits it into words first."
-    return _embedding("unquoted-shell", sentence, options, _for(options, lambda text: f"'{escape_single_quoted(text)}'"))
+    return _embedding("unquoted-shell", sentence, options, _for(options, _as_word))
 
 
 def _eval(options: Options) -> Step:
@@ -184,12 +193,7 @@ def _eval(options: Options) -> Step:
     where = f"between {quotes} quotes" if quotes != "none" else "without quotes"
     how = "escaped and " if options["escape"] and quotes != "none" else ""
     tail = ", followed by '<' /dev/null," if options["redirect"] else ""
-    escape = {
-        "single": escape_single_quoted,
-        "double": escape_double_quoted,
-        "none": lambda text: f"'{escape_single_quoted(text)}'",
-    }
-    encode = _same if options["escape"] and quotes != "none" else escape[quotes]
+    encode = _same if options["escape"] and quotes != "none" else _ESCAPES[quotes]
     return _embedding(
         "eval",
         f"The text is {how}placed {where} behind eval{tail} and so parsed twice by the same shell.",
@@ -207,7 +211,7 @@ def _remote_shell(options: Options) -> Step:
         "remote-shell",
         sentence,
         options,
-        _for(options, lambda text: f"'{escape_single_quoted(text)}'"),
+        _for(options, _as_word),
         imitated="the remote machine: both shells run here",
         form="ssh host <text>",
     )
@@ -225,8 +229,8 @@ def _debug_quoted(options: Options) -> Step:
         return None if "$" in text or "`" in text else own_shell(text)
 
     sentence = (
-        'The text is quoted with only \\ and " escaped, so a host shell in another directory resolves its $ and backquotes, before '
-        f"{options['shell']} reads it."
+        'The text is quoted with only \\ and " escaped, so a host shell in another directory resolves its $ and backquotes '
+        f"before {options['shell']} reads it."
     )
     return _embedding("debug-quoted", sentence, options, encode, form=f'box {options["shell"]} -c "<text>"')
 
@@ -245,7 +249,10 @@ def _heredoc_script(options: Options) -> Step:
         return script if options["quoted"] else escape_heredoc(script)
 
     expanded = "" if options["quoted"] else ", in which a shell expands $, backquotes and backslashes,"
-    sentence = f"The text is written to a script by a here-document{expanded} that ends at the first line {options['delimiter']}; then the script runs."
+    sentence = (
+        f"The text is written to a script by a here-document{expanded} that ends at the first line {options['delimiter']}; "
+        "then the script runs."
+    )
     return _embedding("heredoc-script", sentence, options, encode)
 
 

@@ -1,9 +1,10 @@
 """The terminals that a chain may name: what executes the text.
 
-The plain ones are a command by themselves; the others are runners inside the sandbox (``crosspath.inside.runners``). A terminal whose status
-is not the command's own can't be survived: nothing that a reply says brings the status back.
+The plain ones are a command by themselves; the others are runners inside the sandbox (``crosspath.inside.runners``). A terminal
+whose status is not the command's own can't be survived: nothing that a reply says brings the status back.
 """
 
+import shlex
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -16,7 +17,7 @@ Options = Mapping[str, Any]
 
 
 def _terminal(name: str, sentence: str, options: Options, encode: Encode | None, **more: Any) -> Terminal:
-    given = {"version": "1", **more}
+    given: dict[str, Any] = {"version": "1", **more}
     return Terminal(name=name, sentence=sentence, runs={"do": name, **options}, encode=encode, **given)
 
 
@@ -24,53 +25,70 @@ def _left_alone_unless(*found: str) -> Encode:
     return lambda text: None if any(one in text for one in found) else text
 
 
+def _words(options: Options) -> tuple[str, ...]:
+    """The shell that runs the text, with its flags."""
+    return options["program"], *options["flags"]
+
+
+def _needs(options: Options) -> tuple[str, ...]:
+    """bash is always there: a sandbox without it could not run a raw reply either."""
+    return () if options["program"] == "bash" else (options["program"],)
+
+
 def _shell(options: Options) -> Terminal:
-    program, flags = options["program"], options["flags"]
-    words = " ".join([program, *flags, "-c"])
-    argv = tuple(word.encode() for word in (program, *flags, "-c"))
-    plain = program == "bash" and not flags
+    words = (*_words(options), "-c")
+
+    def command(text: str) -> Command:
+        argv = (*(word.encode() for word in words), as_argument(text, "the shell text"))
+        return Command(argv=argv, needs=_needs(options))
+
     return _terminal(
         "shell",
-        f"The text is the one argument of {words}.",
+        f"The text is the one argument of {' '.join(words)}.",
         options,
-        (lambda text: text) if plain else own_shell,
-        command=lambda text: Command(
-            argv=(*argv, as_argument(text, "the shell text")), needs=() if program == "bash" else (program,)
-        ),
+        str if words == ("bash", "-c") else own_shell,
+        command=command,
         faithful=True,
-        needs=() if program == "bash" else (program,),
-        form=f"{words} <text>",
+        needs=_needs(options),
+        form=f"{' '.join(words)} <text>",
     )
 
 
 def _script_file(options: Options) -> Terminal:
+    def command(text: str) -> Command:
+        # The first bash only finds the file: exec leaves no trace of it, and $0 is the file, as with `bash FILE`.
+        script = FileEntry(path=b"script.sh", content=as_bytes(text, "the script"))
+        line = f'exec {shlex.join(_words(options))} "$IN/script.sh"'
+        return Command(argv=(b"bash", b"-c", line.encode()), files=(script,), needs=_needs(options))
+
     return _terminal(
         "script-file",
-        f"The text is written to a file, and {' '.join([options['program'], *options['flags']])} executes that file.",
+        f"The text is written to a file, and {' '.join(_words(options))} executes that file.",
         options,
         # Not the text itself: under `bash -c` $0 is another one, and a text that starts with - or + is read as options.
         own_shell,
-        command=lambda text: _script_command(text, options),
+        command=command,
         faithful=True,
+        needs=_needs(options),
     )
 
 
-def _script_command(text: str, options: Options) -> Command:
-    # The first bash only finds the file: exec leaves no trace of it, and $0 is the file, as with `bash FILE`.
-    script = FileEntry(path=b"script.sh", content=as_bytes(text, "the script"))
-    words = " ".join([options["program"], *options["flags"]])
-    return Command(argv=(b"bash", b"-c", f'exec {words} "$IN/script.sh"'.encode()), files=(script,))
-
-
 def _standard_input(options: Options) -> Terminal:
-    program, flags = options["program"], options["flags"]
+    def command(text: str) -> Command:
+        argv = tuple(word.encode() for word in _words(options))
+        return Command(argv=argv, stdin=as_bytes(text, "the script"), needs=_needs(options))
+
+    sentence = (
+        f"{' '.join(_words(options))} reads the text as a script from its standard input; commands in it read from there, too."
+    )
     return _terminal(
         "standard-input",
-        f"{' '.join([program, *flags])} reads the text as a script from its standard input; commands in it read from there, too.",
+        sentence,
         options,
         own_shell_without_input,
-        command=lambda text: Command(argv=tuple(w.encode() for w in (program, *flags)), stdin=as_bytes(text, "the script")),
+        command=command,
         faithful=True,
+        needs=_needs(options),
     )
 
 
@@ -92,13 +110,22 @@ def _read_line(options: Options) -> Terminal:
 
 
 def _make_recipe(options: Options) -> Terminal:
-    sentence = "The text is the recipe of a Makefile: make resolves $, runs each line by a shell of its own, and tells status 2 for any failure."
+    sentence = (
+        "The text is the recipe of a Makefile: make resolves $, runs each line by a shell of its own, and tells "
+        "status 2 for any failure."
+    )
     return _terminal("make-recipe", sentence, options, None, needs=("make",))
 
 
 def _crontab(options: Options) -> Terminal:
-    sentence = "The text is the command of a crontab line: one line, run by sh; the first % that is not escaped ends it, the rest is its input."
-    encode: Encode = lambda text: None if "%" in text or "\n" in text else own_shell(text)
+    sentence = (
+        "The text is the command of a crontab line: one line, run by sh; the first % that is not escaped ends it, "
+        "the rest is its input."
+    )
+
+    def encode(text: str) -> str | None:
+        return None if "%" in text or "\n" in text else own_shell(text)
+
     return _terminal("crontab", sentence, options, encode, imitated="cron's parser of lines")
 
 
@@ -125,7 +152,10 @@ def _split_at(options: Options) -> Terminal:
 
 def _pipes_without_shell(options: Options) -> Terminal:
     sentence = "There is no shell: the text is cut at every |, each part split into words, and the programs are chained."
-    encode: Encode = lambda text: None if "|" in text else own_shell(text).removeprefix("exec ")
+
+    def encode(text: str) -> str | None:
+        return None if "|" in text else own_shell(text).removeprefix("exec ")
+
     return _terminal("pipes-without-shell", sentence, options, encode)
 
 
@@ -148,7 +178,10 @@ def _open_input(options: Options) -> Terminal:
 
 
 def _output_waiting(options: Options) -> Terminal:
-    sentence = f"The runner waits until everything that can write output has ended, at most {options['timeout_s']:g} s, background processes included."
+    sentence = (
+        f"The runner waits until everything that can write output has ended, at most {options['timeout_s']:g} s, "
+        "background processes included."
+    )
     return _terminal("output-waiting", sentence, options, None)
 
 
@@ -174,12 +207,18 @@ def _typed(options: Options) -> Terminal:
         if not options["at_once"]
         else f"in pieces of {options['at_once']} bytes"
     )
-    sentence = f"The text is typed {how} into an interactive bash on a terminal: tabs complete, ! recalls history, and no status comes back."
+    sentence = (
+        f"The text is typed {how} into an interactive bash on a terminal: tabs complete, ! recalls history, and no "
+        "status comes back."
+    )
     return _terminal("typed", sentence, options, None)
 
 
 def _tmux(options: Options) -> Terminal:
-    sentence = "The text is sent as keys to an interactive bash in tmux, which takes a semicolon at the end for its own; no status comes back."
+    sentence = (
+        "The text is sent as keys to an interactive bash in tmux, which takes a semicolon at the end for its own; "
+        "no status comes back."
+    )
     return _terminal("tmux", sentence, options, None, needs=("tmux",))
 
 
