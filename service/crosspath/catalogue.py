@@ -2,11 +2,12 @@
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 from crosspath.errors import ConfigError
 from crosspath.styles import parse_style
@@ -153,12 +154,34 @@ def read_text(path: Path) -> str:
         raise ConfigError(f"is not UTF-8 text: byte {error.start + 1} can't be decoded", source=str(path)) from None
 
 
-def _content(path: Path) -> bytes:
+@contextmanager
+def opened(path: Path) -> Generator[BinaryIO]:
+    """A user's file of any length, to be read piece by piece.
+
+    Raises:
+        ConfigError: it does not exist, can't be read, or is no regular file.
+    """
+    try:
+        with _regular(path) as file:
+            yield file
+    except FileNotFoundError:
+        raise ConfigError("no such file", source=str(path)) from None
+    except OSError as error:
+        raise ConfigError(f"can't be read: {error.strerror}", source=str(path)) from None
+
+
+@contextmanager
+def _regular(path: Path) -> Generator[BinaryIO]:
     if "\0" in str(path):
         raise ConfigError("no file has a NUL in its name", source=str(path))
     with open(path, "rb", opener=_at_once) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise ConfigError("is not a regular file", source=str(path))
+        yield file
+
+
+def _content(path: Path) -> bytes:
+    with _regular(path) as file:
         content = file.read(MAX_BYTES + 1)
     if content is None:  # what has nothing to say at once  # pyright: ignore[reportUnnecessaryComparison]
         raise ConfigError("can't be read: nothing came", source=str(path))

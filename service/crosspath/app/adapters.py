@@ -2,10 +2,10 @@
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crosspath.errors import ConfigError
 from crosspath.ports import Executor, Model, Sandbox, Tracker, Validator
@@ -103,6 +103,18 @@ def make_tracker(store: Path, uri: str | None = None) -> Tracker:
     chosen = uri or tracking_uri(store)
     own = chosen == embedded_uri(store)
     return MlflowTracker(chosen, artifact_root=(store / "mlflow-artifacts").resolve() if own else None)
+
+
+def logged_traces(named: str, uri: str) -> Iterator[dict[str, Any]]:
+    """The traces of an experiment or run of MLflow, at the given address.
+
+    Raises:
+        ConfigError: there is no such experiment or run.
+        TrackerError: the server can't be reached, or refuses.
+    """
+    from crosspath.adapters.mlflow_tracker import MlflowTracker
+
+    return MlflowTracker(uri).traces(named)
 
 
 def is_missing(uri: str) -> bool:

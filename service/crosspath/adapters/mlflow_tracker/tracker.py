@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from crosspath.adapters.mlflow_tracker.addresses import (
     absolute,
@@ -19,6 +20,7 @@ from crosspath.adapters.mlflow_tracker.addresses import (
     without_password,
 )
 from crosspath.adapters.mlflow_tracker.layout import EVALUATION_TAG, layout
+from crosspath.adapters.mlflow_tracker.reading import logged_traces
 from crosspath.adapters.mlflow_tracker.runs import BUNDLE, PARENT_TAG, RunLogger, Store
 from crosspath.adapters.mlflow_tracker.vendor import MlflowClient, TracingClient
 from crosspath.errors import StoreError, TrackerError, boundary
@@ -95,6 +97,17 @@ class MlflowTracker:
             found = Path(client.download_artifacts(parent, BUNDLE, str(into)))
         _require_readable(found, run_id)
         return found
+
+    def traces(self, named: str) -> Iterator[dict[str, Any]]:
+        """The traces of an experiment (its name or id) or of a run, each as ``trace.to_dict()`` gives it.
+
+        Raises:
+            ConfigError: there is no such experiment or run.
+            TrackerError: the server can't be reached, or refuses.
+        """
+        client = self._client()
+        with self._calling(f"reading traces of {named}"):
+            yield from logged_traces(client, TracingClient(self._uri), named)
 
     @contextmanager
     def _calling(self, doing: str) -> Iterator[None]:
