@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crosspath.app import harness_code
+from crosspath.app import harness_tree
 from crosspath.app.harness_code import identify
 from crosspath.app.packages import git_state, versions
 from crosspath.errors import ConfigError
@@ -70,7 +70,7 @@ def test_unreadable_binds_are_refused(base: Path, monkeypatch: pytest.MonkeyPatc
     (base / "loop").symlink_to("loop")
     (base / "agent" / "dangling").symlink_to("nowhere")
     os.mkfifo(base / "pipe")
-    monkeypatch.setattr(harness_code, "MAX_FILES", 100)
+    monkeypatch.setattr(harness_tree, "MAX_FILES", 100)
     for name, problem in {
         "loop": "can't be read: it is a symbolic link to itself|can't be read: Too many levels",
         "a" * 5000: "can't be read: File name too long",

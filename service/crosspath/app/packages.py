@@ -18,11 +18,11 @@ def versions() -> dict[str, str]:
     return found
 
 
-def git_state(directory: Path) -> tuple[str, bool | None]:
-    """Commit and dirty flag of the checkout that holds ``directory``; ``("", None)`` outside of one."""
+def git_state(directory: Path, name: str = ".") -> tuple[str, bool | None]:
+    """Commit of the checkout that holds ``directory``, and whether ``name`` in it is dirty; ``("", None)`` outside of one."""
     try:
         commit = _git(directory, "rev-parse", "HEAD")
-        return commit, bool(_git(directory, "status", "--porcelain", "--", "."))
+        return commit, bool(_git(directory, "status", "--porcelain", "--", name))
     except (OSError, subprocess.SubprocessError):
         return "", None
 

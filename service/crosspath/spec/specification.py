@@ -45,7 +45,7 @@ class Spec(Section):
     reference: Reference = Reference()
     """What damage is measured against."""
     transports: dict[str, JSON] = Field(default_factory=dict)
-    """Your own paths: name -> a list of layers, or `external:` with your harness as a program."""
+    """Your own paths: name -> a list of layers, or your harness: `external:` a program, `callable:` a function."""
     contracts: tuple[str, ...] = ()
     """Your own contracts: Markdown files, relative to the spec."""
     styles: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class Spec(Section):
     def _are_chains_or_programs(cls, value: dict[str, JSON]) -> dict[str, JSON]:
         for name, path in value.items():
             if not isinstance(path, (list, dict)):
-                raise ValueError(f"{name} must be a list of layers, or a mapping with `external:`, not {path!r}")
+                raise ValueError(f"{name} must be a list of layers, or a mapping with `external:` or `callable:`, not {path!r}")
         return value
 
     def candidates_resolved(self) -> tuple[Candidate, ...]:

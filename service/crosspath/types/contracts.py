@@ -56,22 +56,28 @@ class LayerSpec(Record):
 
 
 class External(Record):
-    """A user's own harness as a program inside the sandbox."""
+    """A user's own harness inside the sandbox: a program, or a function that a program of ours calls."""
 
-    argv: tuple[str, ...]
+    argv: tuple[str, ...] = ()
     bind: tuple[str, ...] = ()
     """Absolute directories or files of the host, visible read-only at the same place."""
     env: tuple[tuple[str, str], ...] = ()
+    function: str = ""
+    """``module:function``; ``argv`` is filled in when the path is resolved."""
+    python: str = ""
+    """The Python that calls the function."""
     code_digest: str = ""
-    """SHA-256 over what is bound (or the git tree); filled in when the path is resolved."""
+    """SHA-256 over what is bound, for a function over its code; filled in when the path is resolved."""
     dirty: bool | None = None
-    """Whether the git tree had uncommitted changes; None outside of git."""
+    """Whether the code was changed since it was committed or installed; None where nothing tells."""
 
     @property
     def identity(self) -> dict[str, Any]:
         """What the harness is, wherever it lies: where its code is identified, binds count by content, not by place."""
         if not self.code_digest:
             return self.model_dump(mode="json")
+        if self.function:
+            return {"function": self.function, "env": list(map(list, self.env)), "code": self.code_digest}
         return {"argv": [self._portable(word) for word in self.argv], "env": list(map(list, self.env)), "code": self.code_digest}
 
     def _portable(self, word: str) -> str:
