@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from crosspath.analysis.effects import Contrast, population
 from crosspath.analysis.outcomes import arrange
+from crosspath.analysis.stats import ALPHA
 from crosspath.types import CellRow, Comparison, Estimate
 
 
@@ -21,8 +22,10 @@ def compare(
     return Comparison(a=a, b=b, difference=difference, changed=tuple(changed), warning=_warning(a, b, difference))
 
 
-def paired(rows: Sequence[CellRow], others: Sequence[CellRow]) -> Estimate:
-    """The rate of ``rows`` - that of ``others``: two generations, over the tasks that count in both, for the task population.
+def paired(rows: Sequence[CellRow], others: Sequence[CellRow], alpha: float = ALPHA) -> Estimate:
+    """The rate of ``rows`` - that of ``others``, over the tasks that count in both, for the task population.
+
+    ``alpha``: how often the interval may miss.
 
     Raises:
         ValueError: two rows of one side are the same trial, or the sides disagree about a task's family.
@@ -33,7 +36,8 @@ def paired(rows: Sequence[CellRow], others: Sequence[CellRow]) -> Estimate:
             raise ValueError(f"the two sides disagree about the family of task {task}: {family}, {second.families[task]}")
     used, used_others = first.used(), second.used()
     tasks = sorted(used.keys() & used_others.keys())
-    return population(Contrast(first, second, {task: used[task] for task in tasks}, {task: used_others[task] for task in tasks}))
+    contrast = Contrast(first, second, {task: used[task] for task in tasks}, {task: used_others[task] for task in tasks})
+    return population(contrast, alpha)
 
 
 def _warning(a: str, b: str, difference: Estimate) -> str:

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from crosspath.analysis.outcomes import Outcomes, Used, average, family_means, task_means
 from crosspath.analysis.stats import (
+    ALPHA,
     Interval,
     difference_on_these_tasks,
     family_interval,
@@ -117,10 +118,10 @@ def these_tasks(contrast: Contrast) -> Estimate:
     return _estimate(contrast, interval, "these_tasks", p_value)
 
 
-def population(contrast: Contrast) -> Estimate:
+def population(contrast: Contrast, alpha: float = ALPHA) -> Estimate:
     """The mean difference over the population of families: t on family means, sign-flip test over families."""
     families = family_means(contrast.differences(), contrast.families)
-    interval = family_interval(families, -1, 1)
+    interval = family_interval(families, -1, 1, alpha)
     p_value = sign_flip_p(families)
     if p_value is not None:
         interval = interval._replace(method=f"{interval.method}; sign-flip p over families")

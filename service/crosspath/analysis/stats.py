@@ -63,17 +63,18 @@ def newcombe(first: float, n_first: float, second: float, n_second: float) -> tu
     return max(-1.0, difference - below), min(1.0, difference + above)
 
 
-def t_quantile(degrees: float) -> float:
-    """The two-sided 95 % quantile of Student's t distribution."""
+def t_quantile(degrees: float, alpha: float = ALPHA) -> float:
+    """The two-sided quantile of Student's t distribution, by default for 95 %."""
     from scipy.special import stdtrit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
-    return float(stdtrit(degrees, 1 - ALPHA / 2))  # pyright: ignore[reportUnknownArgumentType]
+    return float(stdtrit(degrees, 1 - alpha / 2))  # pyright: ignore[reportUnknownArgumentType]
 
 
-def family_interval(families: Sequence[Fraction], lowest: int, highest: int) -> Interval:
+def family_interval(families: Sequence[Fraction], lowest: int, highest: int, alpha: float = ALPHA) -> Interval:
     """Interval for the mean over the population of families that these family means were drawn from.
 
     Student's t with G-1 degrees of freedom, cut to ``lowest``..``highest``; :func:`tie_interval` where all means are equal.
+    ``alpha``: how often it may miss; less than 5 % for one of several intervals that are to hold together.
     """
     groups = len(families)
     if groups == 0:
@@ -81,38 +82,38 @@ def family_interval(families: Sequence[Fraction], lowest: int, highest: int) -> 
     if groups == 1:
         return Interval(None, None, "no interval: one family says nothing about how families differ")
     if len(set(families)) == 1:
-        return tie_interval(families[0], groups, lowest, highest)
+        return tie_interval(families[0], groups, lowest, highest, alpha)
     centre = float(mean(families))
     spread = math.sqrt(math.fsum((float(value) - centre) ** 2 for value in families) / (groups - 1))
-    half = t_quantile(groups - 1) * spread / math.sqrt(groups)
+    half = t_quantile(groups - 1, alpha) * spread / math.sqrt(groups)
     return Interval(max(lowest, centre - half), min(highest, centre + half), f"t on {groups} family means")
 
 
-def tie_interval(value: Fraction, groups: int, lowest: int, highest: int) -> Interval:
+def tie_interval(value: Fraction, groups: int, lowest: int, highest: int, alpha: float = ALPHA) -> Interval:
     """Exact bound where all ``groups`` family means equal ``value``: never zero width.
 
-    With 95 % confidence at most a share q = 1 - :func:`tie_share` of all families has another value, and those lie anywhere
+    With confidence 1 - ``alpha`` at most a share q = 1 - :func:`tie_share` of all families has another value, and those lie anywhere
     between ``lowest`` and ``highest``: value - q (value - lowest) .. value + q (highest - value).
     """
-    different = 1 - tie_share(groups)
+    different = 1 - tie_share(groups, alpha)
     tied = float(value)
     low = tied - different * (tied - lowest)
     high = tied + different * (highest - tied)
     return Interval(low, high, f"exact bound, all {groups} family means are equal")
 
 
-def tie_share(groups: int) -> float:
-    """The least share c of the population that must hold a value on which ``groups`` > 1 families all agree (95 %).
+def tie_share(groups: int, alpha: float = ALPHA) -> float:
+    """The least share c of the population that must hold a value on which ``groups`` > 1 families all agree (by default 95 %).
 
     If no value has more than a share c, G families agree on *any* value with a chance of at most k c^G + (1 - k c)^G, where
-    k = floor(1/c): a convex sum is largest at a corner. c is where that reaches 0.05. This is the Clopper-Pearson bound for
-    0 of G (c = 0.05^(1/G)), made to hold although the value was not named in advance.
+    k = floor(1/c): a convex sum is largest at a corner. c is where that reaches ``alpha``. This is the Clopper-Pearson bound for
+    0 of G (c = alpha^(1/G)), made to hold although the value was not named in advance.
     """
     low, high = 0.0, 1.0
     for _ in range(60):
         share_ = (low + high) / 2
         whole = math.floor(1 / share_)
-        reached = whole * share_**groups + max(0.0, 1 - whole * share_) ** groups > ALPHA
+        reached = whole * share_**groups + max(0.0, 1 - whole * share_) ** groups > alpha
         low, high = (low, share_) if reached else (share_, high)
     return low
 
