@@ -23,6 +23,7 @@ _PROGRAM = """#!/bin/bash -p
 exec 9>> "$ARRIVED"
 while [ $# -gt 0 ]; do
     case $1 in
+        -o|-O) shift 2 ;;
         -c) printf '%s\\0' "${2-}" >&9; exit 0 ;;
         -*|+*) shift ;;
         *) { IFS= read -r -d '' text < "$1"; printf '%s\\0' "$text" >&9; } 2>/dev/null; exit 0 ;;

@@ -142,7 +142,7 @@ def eval_embedding(text: str, options: Options) -> str:
     body = text
     if options["escape"] and quote:
         body = escape_single_quoted(text) if quote == "'" else escape_double_quoted(text)
-    return f"eval {quote}{body}{quote}" + (" '<' /dev/null" if options["redirect"] else "")
+    return f"{options.get('shell', 'eval')} {quote}{body}{quote}" + (" '<' /dev/null" if options["redirect"] else "")
 
 
 def remote_shell(text: str, options: Options) -> str:
@@ -154,7 +154,8 @@ def remote_shell(text: str, options: Options) -> str:
 
 def launcher(text: str, options: Options) -> str:
     """``run <text>`` where the launcher runs its words again, unquoted: split and expanded a second time."""
-    return f"run() {{ $@; }}; run {text}"
+    body = f'set -- $@; {options["shell"]} -c "$*"' if "shell" in options else "$@"
+    return f"run() {{ {body}; }}; run {text}"
 
 
 def debug_quoted(text: str, options: Options) -> str:
@@ -172,7 +173,7 @@ def heredoc_script(text: str, options: Options) -> str:
     """A script written by a here-document with a fixed delimiter, then run."""
     delimiter = options["delimiter"]
     opener = f"'{delimiter}'" if options["quoted"] else delimiter
-    return f'cat > "$HOME/script.sh" <<{opener}\n{text}\n{delimiter}\nbash "$HOME/script.sh"\n'
+    return f'cat > "$HOME/script.sh" <<{opener}\n{text}\n{delimiter}\n{options.get("shell", "bash")} "$HOME/script.sh"\n'
 
 
 EDITS: Mapping[str, Edit] = MappingProxyType(

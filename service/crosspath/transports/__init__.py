@@ -1,5 +1,6 @@
 """Paths: how a reply becomes executed commands. Pure text work; nothing here interprets a reply."""
 
+from crosspath.transports.chain import Watch
 from crosspath.transports.cleanup import clean, is_fenced
 from crosspath.transports.commands import reply_json
 from crosspath.transports.config import parse_path
@@ -8,11 +9,14 @@ from crosspath.transports.layers import MAX_ARGUMENT_BYTES
 from crosspath.transports.paths import Path, assemble
 from crosspath.transports.presets import find_path, preset, preset_names
 from crosspath.transports.problems import PRECEDENCE
+from crosspath.transports.watching import Watched, watched
 
 __all__ = [
     "MAX_ARGUMENT_BYTES",
     "PRECEDENCE",
     "Path",
+    "Watch",
+    "Watched",
     "assemble",
     "clean",
     "express",
@@ -23,4 +27,5 @@ __all__ = [
     "preset",
     "preset_names",
     "reply_json",
+    "watched",
 ]

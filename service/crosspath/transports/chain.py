@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from crosspath.errors import ConfigError
 from crosspath.transports.encodings import candidates
@@ -16,8 +16,9 @@ MAX_LAYERS = 16
 """Layers of one chain: escaping doubles backslashes, so that each of them can double the text."""
 MAX_TEXT_CHARACTERS = 16 * 2**20
 """Longest text between two layers; far more than any program takes as an argument, little enough for any memory."""
-HOPS = "hops.json"
-"""The file in which the part inside the sandbox leaves its hops, where they are asked for."""
+Watch = Literal["hops", "arrivals"]
+"""What the part inside the sandbox leaves as a report: each hop, or also what arrives at the innermost program, which is not run."""
+REPORT = "hops.json"
 _HARD = " \t\\\"'`$!\n#~*?{}()[];&|<>=%^-+,:@/.\r\x01\x7f\u65e5\u00e9 {{x}} {% y %} &lt; $(z) \\n ```\nEOF\n " + "0123456789" * 9
 """A text that only an encoding for every text survives."""
 
@@ -85,22 +86,22 @@ class Chain:
                 return False
         return self.terminal.faithful
 
-    def carry(self, text: str, *, trace: bool = False, arriving: bool = False) -> tuple[Command, tuple[Hop, ...]]:
+    def carry(self, text: str, *, watch: Watch | None = None) -> tuple[Command, tuple[Hop, ...]]:
         """The command, and what each layer made of the text as far as the trusted side goes.
 
-        ``trace``: the hops inside the sandbox are left as the command's report, ``HOPS``. ``arriving``: what would have reached
-        the innermost program is kept there in its place, and is not run.
+        ``watch`` = ``hops``: those inside the sandbox are left as the command's report. ``arrivals``: so is what would have
+        reached the innermost program, which is not run.
 
         Raises:
             UndeliverableError: the terminal can't take it, or it grew too long on the way.
         """
-        steps, hops = list(self._recording() if arriving else self.steps), list[Hop]()
+        steps, hops = list(self._recording() if watch == "arrivals" else self.steps), list[Hop]()
         while steps and steps[0].apply is not None:
             step = steps.pop(0)
             text = _bounded(step.apply(text), step.name) if step.apply else text
             hops.append(hop(step.name, text))
-        plain = self.terminal.command if not steps and not arriving else None
-        command = plain(text) if plain else self._inside(text, steps, trace=trace, arriving=arriving)
+        plain = self.terminal.command if not steps and watch != "arrivals" else None
+        command = plain(text) if plain else self._inside(text, steps, watch)
         if not steps:
             hops.append(hop(self.terminal.name, text))
         return command, tuple(hops)
@@ -112,9 +113,9 @@ class Chain:
             yield step.recording if step.recording and not recorded else step
             recorded = recorded or step.recording is not None
 
-    def _inside(self, text: str, steps: Sequence[Step], *, trace: bool, arriving: bool) -> Command:
+    def _inside(self, text: str, steps: Sequence[Step], watch: Watch | None) -> Command:
         chain: dict[str, Any] = {"steps": [dict(step.does) for step in steps], "run": dict(self.terminal.runs)}
-        if arriving:
+        if watch == "arrivals":
             chain["arrives"] = "in the shell" if any(step.recording for step in self.steps) else "at the runner"
         packages: tuple[Package, ...] = ("inside",)
         if any(step.name == "jinja" for step in steps):
@@ -127,7 +128,7 @@ class Chain:
             ),
             packages=packages,
             needs=self.terminal.needs,
-            report=HOPS if trace or arriving else None,
+            report=REPORT if watch else None,
         )
 
 

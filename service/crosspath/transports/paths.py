@@ -14,7 +14,7 @@ import yaml
 
 from crosspath.errors import ConfigError
 from crosspath.transports.abstaining import abstention, declined
-from crosspath.transports.chain import Chain, build_chain, hop
+from crosspath.transports.chain import Chain, Watch, build_chain, hop
 from crosspath.transports.cleanup import clean
 from crosspath.transports.commands import run_harness, write_file
 from crosspath.transports.decoders import Defect, FileWrite, Part, ShellText, decode
@@ -27,7 +27,7 @@ from crosspath.types import Action, Cleanup, Contract, Delivery, External, Hop, 
 DELIVERY_VERSION = 3
 """Part of every path's digest: raised when the same reply would be delivered differently by the same layers."""
 
-_NAMES = ("name", "summary", "source", "survivable")
+_NAMES = ("name", "summary", "source", "survivable", "imitated")
 """Facts about a path that change no delivery."""
 
 
@@ -85,8 +85,15 @@ class Path:
             raise ValueError("a harness of one's own has no known encoding")
         return self.carrier.encode(command_text)
 
-    def deliver(self, reply: Reply, *, encoded: bool = False) -> Delivery:
+    @property
+    def imitated(self) -> tuple[str, ...]:
+        """What of this path is imitated rather than real."""
+        return () if isinstance(self.carrier, External) else self.carrier.imitated
+
+    def deliver(self, reply: Reply, *, encoded: bool = False, watch: Watch | None = None) -> Delivery:
         """The commands of a reply and how they came about. ``encoded``: the control, each shell text is encoded first.
+
+        ``watch``: chains leave what happens inside the sandbox as the report of each command (see ``watching``).
 
         Raises:
             ValueError: the path does not fit the contract, or an encoding was asked of a path that has none.
@@ -102,23 +109,24 @@ class Path:
         if words is not None:
             return _marked(Delivery(), words)
         outcomes = [
-            self._carry(part, self._hops_before(reply, part), encoded) for part in decode(cleaned, self.shape, self.contract)
+            self._carry(part, self._hops_before(reply, part), encoded, watch)
+            for part in decode(cleaned, self.shape, self.contract)
         ]
         actions = [outcome for outcome in outcomes if isinstance(outcome, Action)]
         return conclude(cleaned, actions, [outcome for outcome in outcomes if isinstance(outcome, Defect)])
 
-    def _carry(self, part: Part, before: tuple[Hop, ...], encoded: bool) -> Action | Defect:
+    def _carry(self, part: Part, before: tuple[Hop, ...], encoded: bool, watch: Watch | None) -> Action | Defect:
         try:
             if isinstance(part, FileWrite):
                 return Action(call_id=part.call_id, command=write_file(part.path, part.content), hops=before)
-            return self._carry_text(part, before, encoded) if isinstance(part, ShellText) else part
+            return self._carry_text(part, before, encoded, watch) if isinstance(part, ShellText) else part
         except UndeliverableError as error:
             return Defect("undeliverable", str(error))
 
-    def _carry_text(self, part: ShellText, before: tuple[Hop, ...], encoded: bool) -> Action:
+    def _carry_text(self, part: ShellText, before: tuple[Hop, ...], encoded: bool, watch: Watch | None) -> Action:
         chain = self._chain(part.tool)
         text = chain.encode(part.text) if encoded else part.text
-        command, hops = chain.carry(text)
+        command, hops = chain.carry(text, watch=watch)
         encoding = (hop("encode", text),) if encoded else ()
         return Action(call_id=part.call_id, command=command, hops=(*before, *encoding, *hops))
 
@@ -152,6 +160,7 @@ class Path:
             "version": self.spec.version,
             "delivery": DELIVERY_VERSION,
             "survivable": self.survivable,
+            "imitated": list(self.imitated),
             "clean_up": self.cleanup,
         }
         if self.contract is not None and self.contract.abstain is not None:

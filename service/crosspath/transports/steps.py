@@ -48,8 +48,9 @@ def _wrapper(name: str, sentence: str, options: Options, survives: bool, *, one_
 def _embedding(name: str, sentence: str, options: Options, encode: Encode | None, **more: Any) -> Step:
     apply = _function(name, options)
     recording = None
-    if options.get("shell") not in (None, RECORDER):
-        recording = _embedding(name, sentence, {**options, "shell": RECORDER}, encode, **more)
+    if name != "one-word" and RECORDER not in options.get("shell", ""):
+        recorder = f"{RECORDER} -c" if name == "eval" else RECORDER
+        recording = _embedding(name, sentence, {**options, "shell": recorder}, encode, **more)
     given: dict[str, Any] = {"version": "1", "form": apply("<text>"), **more}
     return Step(
         name=name,
