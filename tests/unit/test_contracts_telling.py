@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosspath.contracts import LONGEST_TOLD, Step, parse_contract, tell
+from crosspath.contracts import LONGEST_TOLD, ToldStep, parse_contract, tell
 from crosspath.contracts.telling import plain_sentence
 from crosspath.errors import ConfigError
 from crosspath.types import PLAIN_CONTRACTS, WORDINGS, Contract, Shape, Telling
@@ -16,16 +16,16 @@ PLAIN = {
     shape: parse_contract(_TEXTS.joinpath(f"{name}.md").read_text("utf-8"), f"{name}.md")
     for shape, name in PLAIN_CONTRACTS.items()
 }
-QUOTED = Step('The text is placed between the double quotes of bash -c "<text>".', 'bash -c "<text>"')
-TRIMMED = Step("White space at both ends of the text is dropped.")
-SAVED = Step("The text is written to a file, and bash executes that file.")
+QUOTED = ToldStep('The text is placed between the double quotes of bash -c "<text>".', 'bash -c "<text>"')
+TRIMMED = ToldStep("White space at both ends of the text is dropped.")
+SAVED = ToldStep("The text is written to a file, and bash executes that file.")
 
 steps = st.builds(
-    Step, st.text("ab <>.$`\n", min_size=1, max_size=60), st.sampled_from(["", "x <text> y", "'<text>'", "{\n<text>\n}"])
+    ToldStep, st.text("ab <>.$`\n", min_size=1, max_size=60), st.sampled_from(["", "x <text> y", "'<text>'", "{\n<text>\n}"])
 )
 
 
-def told(wording: int, *before: Step, last: Step | None = None, shape: Shape = "text") -> Contract:
+def told(wording: int, *before: ToldStep, last: ToldStep | None = None, shape: Shape = "text") -> Contract:
     """The contract about a path ``p``."""
     return tell(Telling(path="p", wording=wording), "p", PLAIN[shape], before, last)
 
@@ -39,7 +39,7 @@ def sentence(contract: Contract) -> str:
 
 
 @given(st.lists(steps, min_size=1, max_size=4), st.none() | steps, st.sampled_from(list(PLAIN)))
-def test_only_the_sentence_about_the_path_differs(before: list[Step], last: Step | None, shape: Shape) -> None:
+def test_only_the_sentence_about_the_path_differs(before: list[ToldStep], last: ToldStep | None, shape: Shape) -> None:
     """Whatever layers say: shape, tools, form of declining and all other words are the plain contract's, in three wordings that
     differ, each the same when it is written again.
     """
@@ -67,7 +67,7 @@ def test_the_form_that_the_text_is_placed_in() -> None:
         'Your whole reply takes, exactly as you write it, the place of <text> in `bash -c "<text>"`.'
         " The result is the one argument of `bash -c`."
     )
-    inner = Step("It is quoted.", "bash -c '<text>'")
+    inner = ToldStep("It is quoted.", "bash -c '<text>'")
     assert "in `bash -c \"bash -c '<text>'\"`. The result" in sentence(told(2, inner, QUOTED))
     assert sentence(told(2, TRIMMED, QUOTED, last=SAVED)) == (
         "Your whole reply goes through these steps. Each step takes what the one before it made."
@@ -80,9 +80,9 @@ def test_the_form_that_the_text_is_placed_in() -> None:
 
 def test_forms_of_several_lines_and_with_backticks_stay_readable() -> None:
     """Lines stand below the sentence, indented; a form with backticks is quoted by two."""
-    heredoc = sentence(told(2, Step("A heredoc.", "cat <<'EOF'\n<text>\nEOF")))
-    assert "the place of <text> in this:\n\n    cat <<'EOF'\n    <text>\n    EOF\n\n" in heredoc
-    assert "in ``echo `<text>` ``." in sentence(told(2, Step("In backticks.", "echo `<text>` ")))
+    heredoc = sentence(told(2, ToldStep("A heredoc.", "cat <<'EOF'\n<text>\nEOF")))
+    assert "the place of <text> in this:\n\n    cat <<'EOF'\n    <text>\n    EOF\n\nThe result is" in heredoc
+    assert "in ``echo `<text>` ``. The" in sentence(told(2, ToldStep("In backticks.", "echo `<text>` ")))
 
 
 def test_what_to_do_about_it() -> None:
@@ -109,7 +109,7 @@ def test_each_shape_speaks_of_its_own_text(shape: Shape, begins: str, wording: i
 def test_the_first_wording_is_the_handwritten_one() -> None:
     """For the other shapes the contracts that ship about the nested shell say word for word what is generated."""
     placed = 'The text is placed, without any escaping, between the double quotes of bash -c "<text>"'
-    quoted = Step(f"{placed}, and an outer bash parses that first.")
+    quoted = ToldStep(f"{placed}, and an outer bash parses that first.")
     for shape, name in (("json", "json-nested-shell"), ("tools", "tool-call-nested-shell")):
         by_hand = parse_contract(_TEXTS.joinpath(f"{name}.md").read_text("utf-8"), f"{name}.md")
         assert told(1, quoted, shape=shape).text == by_hand.text
@@ -120,7 +120,7 @@ def test_nothing_to_tell_and_too_much_to_tell() -> None:
     with pytest.raises(ConfigError, match="path p is told by contract json already; write contract: json"):
         told(1, shape="json")
     with pytest.raises(ConfigError, match=f"takes 13[0-9]+ characters, more than {LONGEST_TOLD}; write a contract of your own"):
-        told(1, Step("x" * 1300))
+        told(1, ToldStep("x" * 1300))
     other = PLAIN["text"].model_copy(update={"text": "Write."})
     with pytest.raises(ValueError, match="contract raw does not say once: Your whole reply"):
         tell(Telling(path="p"), "p", other, [QUOTED])

@@ -7,14 +7,20 @@ import pytest
 from builders import estimate, evaluation
 from crosspath.adapters.mlflow_tracker.layout import layout
 from crosspath.adapters.mlflow_tracker.names import MAX_METRICS
-from crosspath.adapters.mlflow_tracker.params import abstention_metrics, cell_metrics, partition_metrics, style_metrics
+from crosspath.adapters.mlflow_tracker.params import (
+    abstention_metrics,
+    cell_metrics,
+    partition_metrics,
+    style_metrics,
+    wording_metrics,
+)
 from crosspath.analysis import report_markdown, summary_text
 from crosspath.app.evaluation import Evaluation
 from crosspath.catalogue import suite_text
 from crosspath.cli.evaluation_commands import document_of
 from crosspath.pipeline.judge import judge
 from crosspath.testing.validator import FakeValidator
-from crosspath.types import Abstention, Cause, Facts, Judgement, PartitionGap, StyleSpread, Text
+from crosspath.types import Abstention, Cause, Facts, Judgement, PartitionGap, StyleSpread, Text, WordingSpread
 
 HEADER = 10
 """Letters of a column's name that MLflow shows."""
@@ -130,6 +136,10 @@ def everything() -> set[str]:
         candidates={"plain": "a", "exam": "b"}, told="R", done="R", rates={}, differences={"exam": estimate(0.1)},
         framing=estimate(0.1), spread=0.1,
     )  # fmt: skip
+    wordings = WordingSpread(
+        candidates={"tell:p": "a", "tell:p#2": "b"}, discloses="p", transport="p", rates={},
+        differences={"tell:p#2": estimate(0.1)}, spread=0.1,
+    )  # fmt: skip
     declining = Abstention(
         candidate="b", told="R", done="R", contract="raw", transport="raw", form="x", planned=1, scored=1, declined=1,
         precision=rate, recall=rate,
@@ -138,14 +148,15 @@ def everything() -> set[str]:
     return {
         *cell_metrics(cell, decomposition.model_copy(update={"effects": (*decomposition.effects, effect)})),
         *style_metrics(spread, "b"),
+        *wording_metrics(wordings, "b"),
         *abstention_metrics(declining),
         *partition_metrics(gap),
     }
 
 
 def test_a_run_with_everything_can_be_logged_and_read() -> None:
-    """Causes, tiers, effects, declining, held-out tasks and styles together are few enough, and their headers differ."""
+    """Causes, tiers, effects, declining, held-out tasks, styles and wordings together are few enough, and their headers differ."""
     names = everything()
-    assert {"style_sprd", "framing_pp"} <= names
+    assert {"style_sprd", "framing_pp", "wording_pp", "word_diff"} <= names
     assert len(names) <= MAX_METRICS
     assert [(a, b) for a, b in combinations(sorted(names), 2) if a[:HEADER] == b[:HEADER]] == []

@@ -18,11 +18,12 @@ from crosspath.types import Candidate, Contract, Generation, ModelSpec, PathSpec
 
 PLAIN = {name: catalogue.contract(name) for name in catalogue.contract_names()}
 OWN = {
+    "trim-only": parse_path("trim-only", ["trim", "shell"], "transports.trim-only"),
     "ours": parse_path("ours", ["single-quoted-shell", "double-quoted-shell", "script-file"], "transports.ours"),
     "harness": parse_path("harness", {"external": {"argv": ["./run"]}}, "transports.harness"),
 }
 SPECS = {**{name: preset(name) for name in preset_names()}, **OWN}
-TOLD_OF_A_PRESET = 900
+TOLD_OF_A_PRESET = 500
 """Characters: what is told about a path that ships stays short."""
 
 
@@ -70,7 +71,19 @@ def test_a_decoder_s_prefix_chooses_the_shape(decoder: str, path: str) -> None:
 def test_forms_are_what_layers_really_make() -> None:
     """The form of a chain is what its layers make of a text; a layer that escapes has no form, and is told in its sentence."""
     assert "`bash -c \"bash -c '<text>'\"`" in told("tell:ours#2").text
-    assert "the place of" not in told("tell:nested-shell-escaped#2").text
+    for path in ("nested-shell-escaped", "debug-quoted", "byte-order-mark", "trim-only"):
+        assert "the place of" not in told(f"tell:{path}#2").text
+    assert "in `{ <text>; }; code=$?; exit $code`." in told("tell:brace-wrapper#2").text
+    assert "in `ssh host <text>`." in told("tell:ssh#2").text
+    assert "    cat > \"$HOME/script.sh\" <<'EOF'\n    <text>\n    EOF\n" in told("tell:heredoc-script#2").text
+    assert "(2) The text takes the place of <text> in `{ <text>" in told("tell:trimmed-brace-wrapper#2").text
+
+
+def test_a_path_about_code_fences_says_what_counts() -> None:
+    """The plain contracts forbid fences; where a path looks for one, its contract says that this comes first."""
+    for wording in ("", "#2", "#3"):
+        assert "of the reply. Where this and the rules below differ, this counts.\n" in told(f"tell:fenced-block{wording}").text
+    assert "rules below" not in told("tell:ssh").text
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from crosspath.analysis.wording import (
     title,
     with_interval,
 )
+from crosspath.analysis.wording_tables import beside_compensation, wording_lines, wording_section
 from crosspath.escaping import markdown, one_line
 from crosspath.types import Cell, Decomposition, Estimate, EvaluationHead, Judgement, Lock, PlannedCell
 
@@ -49,8 +50,9 @@ _LIMITS = """\
 def summary_text(judgement: Judgement) -> str:
     """The evaluation in plain words for a terminal: what must not be missed, one paragraph per candidate, spend."""
     blocks = [f"WARNING: {warning}" for warning in judgement.warnings]
+    wordings = beside_compensation(judgement.wording_spreads)
     for decomposition in judgement.decompositions:
-        blocks.append(paragraph(decomposition))
+        blocks.append(paragraph(decomposition, wordings.get(decomposition.candidate, "")))
         blocks += [] if infeasible_only(decomposition) else [f"  {control_line(decomposition)}."]
     blocks += _beside(judgement)
     blocks += [f"WARNING: {comparison.warning}." for comparison in judgement.comparisons if comparison.warning]
@@ -64,22 +66,25 @@ def _beside(judgement: Judgement) -> list[str]:
         *abstention_lines(judgement.abstentions),
         *partition_lines(judgement.partition_gaps),
         *style_lines(judgement.style_spreads),
+        *wording_lines(judgement.wording_spreads),
     ]
 
 
 def report_markdown(head: EvaluationHead, lock: Lock, judgement: Judgement, planned: Sequence[PlannedCell] = ()) -> str:
     """The whole report; with the evaluation's ``planned`` cells it names the tasks that fail, too."""
+    wordings = beside_compensation(judgement.wording_spreads)
     sections = [
         f"# {markdown(head.id)}\n",
         _derivation(head),
         _warnings(judgement, head),
         "## In plain words\n",
-        *(markdown(paragraph(decomposition)) + "\n" for decomposition in judgement.decompositions),
+        *(markdown(paragraph(one, wordings.get(one.candidate, ""))) + "\n" for one in judgement.decompositions),
         *(markdown(line) + "\n" for line in _beside(judgement)),
         *(_candidate(decomposition, judgement, planned) for decomposition in judgement.decompositions),
         abstention_section(judgement.abstentions, planned, judgement.scores),
         partition_section(judgement.partition_gaps),
         style_section(judgement.style_spreads),
+        wording_section(judgement.wording_spreads),
         _comparisons(judgement),
         _rankings(judgement.decompositions),
         _spend(judgement),
@@ -116,7 +121,7 @@ def _candidate(decomposition: Decomposition, judgement: Judgement, planned: Sequ
         f"## {markdown(title(decomposition))}\n",
         _two_by_two(decomposition),
         _rates(decomposition.cells),
-        _effects(decomposition),
+        _effects(decomposition, beside_compensation(judgement.wording_spreads).get(decomposition.candidate, "")),
         _causes(decomposition.cells),
         _tiers(decomposition.cells),
         failing_tasks(decomposition.candidate, planned, judgement.scores),
@@ -167,7 +172,7 @@ def _rate_row(cell: Cell) -> list[object]:
     ]  # fmt: skip
 
 
-def _effects(decomposition: Decomposition) -> str:
+def _effects(decomposition: Decomposition, wordings: str) -> str:
     if not decomposition.effects:
         return ""
     heading = _effects_heading(decomposition)
@@ -178,7 +183,8 @@ def _effects(decomposition: Decomposition) -> str:
         for seen in (effect.name != "damage" or not decomposition.blind,)
         for estimate in (effect.population, effect.these)
     ]
-    return f"{heading}\n\n" + table(head, rows)
+    beside = f"\nCompensation in {markdown(wordings)}.\n" if wordings else ""
+    return f"{heading}\n\n" + table(head, rows) + beside
 
 
 def _effects_heading(decomposition: Decomposition) -> str:

@@ -71,13 +71,13 @@ def title(decomposition: Decomposition) -> str:
     return f"{name} on {paths[0]}" if paths and paths[0] not in name else name
 
 
-def paragraph(decomposition: Decomposition) -> str:
-    """One candidate in plain words."""
+def paragraph(decomposition: Decomposition, wordings: str = "") -> str:
+    """One candidate in plain words. ``wordings``: what stands beside its compensation."""
     seen = coverage(decomposition)
     sentences = [
         *([f"{seen}."] if seen else []),
         *(["none of the tasks can be done, so there is nothing to take apart."] if infeasible_only(decomposition) else []),
-        *([] if unobserved(decomposition) else _cells(decomposition)),
+        *([] if unobserved(decomposition) else _cells(decomposition, wordings)),
         *_not_applicable(decomposition),
     ]
     text = f"{title(decomposition)}: {' '.join(sentences)}"
@@ -85,7 +85,7 @@ def paragraph(decomposition: Decomposition) -> str:
     return f"{warning} {text}" if warning else text
 
 
-def _cells(decomposition: Decomposition) -> list[str]:
+def _cells(decomposition: Decomposition, wordings: str) -> list[str]:
     cell, effect = decomposition.cell, decomposition.effect
     sentences: list[str] = []
     if reference := cell("RR"):
@@ -100,7 +100,7 @@ def _cells(decomposition: Decomposition) -> list[str]:
     matched = cell("NN")
     if matched and (compensation := effect("compensation")):
         told = _told_of_another if decomposition.undisclosed else _compensation
-        sentences.append(told(compensation, matched, decomposition))
+        sentences.append(told(compensation, matched, decomposition, wordings and f"; {wordings}"))
     elif matched:
         sentences.append(f"{counts(matched)} when {where(matched)}.")
     if (gap := effect("matched_gap")) and not decomposition.blind:
@@ -136,7 +136,7 @@ def effect_label(decomposition: Decomposition, name: str) -> str:
     return name.replace("_", " ")
 
 
-def _told_of_another(effect: Effect, matched: Cell, decomposition: Decomposition) -> str:
+def _told_of_another(effect: Effect, matched: Cell, decomposition: Decomposition, _: str) -> str:
     """The model was told about a path that is not this one: whatever that changes, it is no compensation."""
     told = f"told about {decomposition.discloses}, which is not this path: {counts(matched)}"
     if decomposition.blind:
@@ -155,8 +155,8 @@ def _points_word(value: float) -> str:
     return points(value) if points(value) == "0.0" else f"{points(value)} points"
 
 
-def _compensation(effect: Effect, matched: Cell, decomposition: Decomposition) -> str:
-    value, size = points(effect.these.value), _size(effect, matched)
+def _compensation(effect: Effect, matched: Cell, decomposition: Decomposition, wordings: str) -> str:
+    value, size = points(effect.these.value), _size(effect, matched) + wordings
     if decomposition.blind:
         return f"Told about the path: {counts(matched)}."
     if effect.these.value is None:

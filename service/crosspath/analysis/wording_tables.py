@@ -112,8 +112,8 @@ WORDING_COLUMNS = (
 def wording_rows(found: Sequence[WordingSpread]) -> list[dict[str, object]]:
     """One flat row per wording, as ``WORDING_COLUMNS``, for a DataFrame.
 
-    ``rate`` is NN (0 to 1), ``compensation`` for these tasks and ``population`` for families (-1 to 1), ``value`` the rate less that
-    of the contract ``first`` (-1 to 1; None for that one), ``common`` the compensation over the ``tasks`` that count in every wording.
+    ``rate`` is NN (0 to 1), ``compensation`` for these tasks and ``population`` for families (-1 to 1), ``value`` the rate less
+    that of the contract ``first`` (-1 to 1; None for that one), ``common`` the compensation over the ``tasks`` that count in all.
     """
     return [row for spread in found for row in _rows(spread)]
 

@@ -9,6 +9,7 @@ from crosspath.analysis import decomposition_tables, report_markdown, summary_te
 from crosspath.analysis.partitions import partition_rows
 from crosspath.analysis.styles import STYLE_COLUMNS, style_rows
 from crosspath.analysis.tables import DECLINING_COLUMNS
+from crosspath.analysis.wording_tables import WORDING_COLUMNS, wording_rows
 from crosspath.pipeline.judge import FactIndex
 from crosspath.pipeline.plan import matched_cell
 from crosspath.types import Comparison, Decomposition, Facts, Judgement
@@ -32,6 +33,7 @@ _EMPTY = {
         "value", "low", "high", "n", "missing", "unstable", "worst", "best", "estimand", "method", "p_value",
     ),
     "styles": STYLE_COLUMNS,
+    "wordings": WORDING_COLUMNS,
     "abstentions": DECLINING_COLUMNS,
 }  # fmt: skip
 """Columns of frames without a row: nothing failed or was misreported, no path to compare with, no held-out task, or only one
@@ -130,6 +132,12 @@ class Evaluation:
         """One row per request style and cell, for candidates that differ in nothing else: ``rate`` (0 to 1) with its interval,
         ``value`` (difference to the style ``first``, -1 to 1) with its own, damage; and rows for ``exam - production``."""
         return _framed("styles", style_rows(self.judgement.style_spreads))
+
+    @cached_property
+    def wordings(self) -> "pd.DataFrame":
+        """One row per wording of a contract, for candidates that differ in nothing else: ``rate`` (0 to 1), ``compensation`` and
+        ``value`` (difference to the contract ``first``, -1 to 1) with their intervals, and how far all lie apart (``spread``)."""
+        return _framed("wordings", wording_rows(self.judgement.wording_spreads))
 
     def _frame(self, table: str) -> "pd.DataFrame":
         return _framed(table, getattr(decomposition_tables(self.judgement, self.facts.cells), table))

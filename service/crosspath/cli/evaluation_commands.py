@@ -206,6 +206,7 @@ def document_of(evaluation: "Evaluation") -> dict[str, Any]:
         "abstentions": [a.model_dump(mode="json") for a in judgement.abstentions],
         "partition_gaps": [gap.model_dump(mode="json") for gap in judgement.partition_gaps],
         "style_spreads": [spread.model_dump(mode="json") for spread in judgement.style_spreads],
+        "wording_spreads": [spread.model_dump(mode="json") for spread in judgement.wording_spreads],
         "spend": judgement.spend.model_dump(mode="json"),
         "failures": tables.failures,
         "misreports": tables.misreports,

@@ -1,6 +1,6 @@
 """Contracts: what a model is told about how its reply travels, as Markdown with front matter, or written from a path's layers."""
 
 from crosspath.contracts.parsing import parse_contract
-from crosspath.contracts.telling import LONGEST_TOLD, Step, tell
+from crosspath.contracts.telling import LONGEST_TOLD, ToldStep, tell
 
-__all__ = ["LONGEST_TOLD", "Step", "parse_contract", "tell"]
+__all__ = ["LONGEST_TOLD", "ToldStep", "parse_contract", "tell"]

@@ -18,10 +18,12 @@ LONGEST_TOLD = 1200
 """Characters that may be told about a path; a path that needs more is better described by a person."""
 PLACE = "<text>"
 """Stands for the text in a layer's form."""
+_FENCE = "```"
+"""A path that is about code fences contradicts the rule that forbids them."""
 
 
 @dataclass(frozen=True)
-class Step:
+class ToldStep:
     """What one layer does to the text."""
 
     sentence: str
@@ -55,7 +57,7 @@ _WORDS: Mapping[Shape, _Words] = MappingProxyType(
 )
 
 
-def tell(telling: Telling, path: str, plain: Contract, steps: Sequence[Step], last: Step | None = None) -> Contract:
+def tell(telling: Telling, path: str, plain: Contract, steps: Sequence[ToldStep], last: ToldStep | None = None) -> Contract:
     """The contract that ``telling`` names.
 
     Args:
@@ -75,6 +77,8 @@ def tell(telling: Telling, path: str, plain: Contract, steps: Sequence[Step], la
     if not steps and last is None:
         raise ConfigError(f"path {path} is told by contract {plain.name} already; write contract: {plain.name}")
     told = _WORDINGS[telling.wording - 1](words, steps, last)
+    if _FENCE in told:
+        told += " Where this and the rules below differ, this counts."
     if len(told) > LONGEST_TOLD:
         problem = f"telling about path {path} takes {len(told)} characters, more than {LONGEST_TOLD}"
         raise ConfigError(f"{problem}; write a contract of your own that discloses it")
@@ -89,11 +93,11 @@ def plain_sentence(shape: Shape) -> str:
     return _WORDS[shape].plain
 
 
-def _what_happens(words: _Words, steps: Sequence[Step], last: Step | None) -> str:
+def _what_happens(words: _Words, steps: Sequence[ToldStep], last: ToldStep | None) -> str:
     return f"{words.subject} travels as follows. {_in_order(step.sentence for step in _all(steps, last))}"
 
 
-def _the_form(words: _Words, steps: Sequence[Step], last: Step | None) -> str:
+def _the_form(words: _Words, steps: Sequence[ToldStep], last: ToldStep | None) -> str:
     """Forms that follow each other become one, and what has no form is told in its sentence."""
     parts = _folded(steps)
     if not any(part.form for part in parts):
@@ -101,13 +105,13 @@ def _the_form(words: _Words, steps: Sequence[Step], last: Step | None) -> str:
         return f"{words.subject} is not simply the one argument of `bash -c`. This happens to it: {told}"
     if len(parts) == 1 and last is None:
         place = f"{words.subject} takes, {words.as_it_is}, the place of {PLACE} in {_shown(parts[0].form)}"
-        return f"{place} The result is the one argument of `bash -c`."
+        return f"{place}The result is the one argument of `bash -c`."
     sentences = (f"The text takes the place of {PLACE} in {_shown(part.form)}" if part.form else part.sentence for part in parts)
     end = "The text is the one argument of `bash -c`." if last is None else last.sentence
     return f"{words.subject} goes through these steps. {_in_order((*sentences, end))}"
 
 
-def _what_to_do(words: _Words, steps: Sequence[Step], last: Step | None) -> str:
+def _what_to_do(words: _Words, steps: Sequence[ToldStep], last: ToldStep | None) -> str:
     told = _in_order(step.sentence for step in _all(steps, last))
     return (
         f"{words.subject} passes through what follows before it is executed. Write {words.object} so that what is executed in the"
@@ -115,7 +119,7 @@ def _what_to_do(words: _Words, steps: Sequence[Step], last: Step | None) -> str:
     )
 
 
-def _all(steps: Sequence[Step], last: Step | None) -> tuple[Step, ...]:
+def _all(steps: Sequence[ToldStep], last: ToldStep | None) -> tuple[ToldStep, ...]:
     return (*steps, last) if last else tuple(steps)
 
 
@@ -124,26 +128,27 @@ def _in_order(sentences: Iterable[str]) -> str:
     found = list(sentences)
     if len(found) == 1:
         return found[0]
-    steps = " ".join(f"({number}) {sentence}" for number, sentence in enumerate(found, 1))
+    steps = " ".join(f"({number}) {sentence.rstrip(' ')}" for number, sentence in enumerate(found, 1))
     return f"Each step takes what the one before it made. {steps}"
 
 
-def _folded(steps: Sequence[Step]) -> list[Step]:
+def _folded(steps: Sequence[ToldStep]) -> list[ToldStep]:
     """Steps with a form that follow each other as one step, the text of the first in the form of the next."""
-    found: list[Step] = []
+    found: list[ToldStep] = []
     for step in steps:
         if found and found[-1].form and step.form:
-            step = Step("", step.form.replace(PLACE, found.pop().form))
+            step = ToldStep("", step.form.replace(PLACE, found.pop().form))
         found.append(step)
     return found
 
 
 def _shown(form: str) -> str:
-    """The end of a sentence that shows a form: within the line, or, where it has several lines, below."""
-    if "\n" in form:
-        return "this:\n\n" + "\n".join(f"    {line}" for line in form.split("\n")) + "\n\n"
+    """The end of a sentence that shows a form, and the gap behind: within the line, or, where it has several lines, below."""
+    lines = form.strip("\n").split("\n")
+    if len(lines) > 1:
+        return "this:\n\n" + "\n".join(f"    {line}" for line in lines) + "\n\n"
     ticks = "``" if "`" in form else "`"
-    return f"{ticks}{form}{ticks}."
+    return f"{ticks}{lines[0]}{ticks}. "
 
 
-_WORDINGS: tuple[Callable[[_Words, Sequence[Step], Step | None], str], ...] = (_what_happens, _the_form, _what_to_do)
+_WORDINGS: tuple[Callable[[_Words, Sequence[ToldStep], ToldStep | None], str], ...] = (_what_happens, _the_form, _what_to_do)

@@ -1,11 +1,11 @@
 """Generated contracts: from a path, by the words of its layers, to the contract that tells about it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
-from crosspath.contracts import Step, tell
+from crosspath.contracts import ToldStep, tell
 from crosspath.errors import ConfigError
 from crosspath.transports import Path, assemble, find_path, preset
-from crosspath.transports.layers import Layer
+from crosspath.transports.layers import Layer, Step
 from crosspath.types import PLAIN_CONTRACTS, TELL, WORDINGS, Contract, External, PathSpec, Telling, is_reserved
 
 _PLACE = "<text>"
@@ -41,11 +41,11 @@ def told_contract(name: str, plain: Mapping[str, Contract], own: Mapping[str, Pa
     return tell(telling, bare, plain[PLAIN_CONTRACTS[shape]], *_steps(path))
 
 
-def _steps(path: Path) -> tuple[list[Step], Step | None]:
+def _steps(path: Path) -> tuple[list[ToldStep], ToldStep | None]:
     """What embeds the text, and what executes it where that is not plain ``bash -c``."""
     *before, last = _layers(path)
     [plain] = _layers(assemble(preset("raw")))
-    return [_step(layer) for layer in before], None if last.sentence == plain.sentence else Step(last.sentence)
+    return [_step(layer) for layer in before], None if last.sentence == plain.sentence else ToldStep(last.sentence)
 
 
 def _layers(path: Path) -> tuple[Layer, ...]:
@@ -54,21 +54,20 @@ def _layers(path: Path) -> tuple[Layer, ...]:
     return path.carrier.layers
 
 
-def _step(layer: Layer) -> Step:
-    return Step(layer.sentence, _form(layer))
+def _step(layer: Layer) -> ToldStep:
+    return ToldStep(layer.sentence, _form(layer))
 
 
 def _form(layer: Layer) -> str:
     """What the layer literally places a text in; empty where it changes the text, or does more."""
-    embed: Callable[[str], str] | None = getattr(layer, "embed", None)
-    if embed is None:
+    apply = layer.apply if isinstance(layer, Step) else None
+    if apply is None:
         return ""
-    try:
-        form = embed(_PLACE)
-        literal = form.count(_PLACE) == 1 and all(embed(text) == form.replace(_PLACE, text) for text in _PROBES)
-    except ValueError:
-        return ""
-    return form if literal and form != _PLACE and len(form) <= LONGEST_FORM else ""
+    made = apply(_PLACE)
+    literal = made.count(_PLACE) == 1 and all(apply(text) == made.replace(_PLACE, text) for text in _PROBES)
+    form = layer.form or made
+    shows = form.count(_PLACE) == 1 and form != _PLACE and form.replace("\n", "").isprintable()
+    return form if literal and shows and len(form) <= LONGEST_FORM else ""
 
 
 def with_told(

@@ -10,8 +10,8 @@ def wording_groups(
 ) -> tuple[Mapping[str, tuple[Candidate, Contract]], ...]:
     """Contract -> candidate and contract for each group of at least two, in the order given.
 
-    Wordings are contracts that disclose the same path for the same reply shape, against the same plain contract, whether they were
-    generated or written by hand. Of two candidates that are alike in everything the first stands for both.
+    Wordings are contracts that disclose the same path for the same reply shape, against the same plain contract, generated or
+    written by hand. Of two candidates that are alike in everything the first stands for both.
     """
     groups: dict[tuple[str, ...], dict[str, tuple[Candidate, Contract]]] = {}
     for candidate in candidates:

@@ -8,7 +8,7 @@ from typing import Any
 
 from crosspath.errors import ConfigError
 from crosspath.spec.sections import NAME_PATTERN, CandidateEntry, GridSection, ModelEntry
-from crosspath.types import PLAIN_CONTRACTS, TELL, Candidate, Generation, ModelSpec, OperatingPoint, Telling
+from crosspath.types import PLAIN_PATHS, TELL, Candidate, Generation, ModelSpec, OperatingPoint, Telling
 
 MAX_GRID = 1000
 """Candidates that a grid may describe."""
@@ -104,9 +104,7 @@ def _told(contract: str, transport: str) -> str:
     """The contract's name; ``tell`` alone is about the path of the candidate, and about the raw path nothing is to be told."""
     if contract != TELL:
         return contract
-    decoder, _, path = transport.rpartition(":")
-    plain: Mapping[str, str] = {"": PLAIN_CONTRACTS["text"], **PLAIN_CONTRACTS}
-    return plain[decoder] if path == "raw" and decoder in plain else Telling(path=transport).name
+    return PLAIN_PATHS.get(transport) or Telling(path=transport).name
 
 
 def _candidate(name: str, axes: Mapping[str, Any], models: Mapping[str, ModelEntry], place: tuple[str, ...]) -> Candidate:

@@ -59,11 +59,12 @@ from crosspath.types.results import (
 )
 from crosspath.types.styles import RequestStyle
 from crosspath.types.tasks import Compare, EntryKind, FileEntry, Message, Observer, Partition, Secret, Task
-from crosspath.types.tellings import PLAIN_CONTRACTS, TELL, WORDINGS, Telling, is_reserved
+from crosspath.types.tellings import PLAIN_CONTRACTS, PLAIN_PATHS, TELL, WORDINGS, Telling, is_reserved
 
 __all__ = [
     "JSON",
     "PLAIN_CONTRACTS",
+    "PLAIN_PATHS",
     "TELL",
     "WORDINGS",
     "Abstention",

@@ -15,6 +15,11 @@ WORDINGS = 3
 PLAIN_CONTRACTS = MappingProxyType[Shape, str]({"text": "raw", "json": "json", "tools": "tool-call"})
 """Reply shape -> the contract that ships for it and discloses nothing but the raw path."""
 
+PLAIN_PATHS = MappingProxyType(
+    {"raw": "raw", "json:raw": "json", "tools:raw": "tool-call", "json": "json", "json:json": "json", "tool-call": "tool-call"}
+)
+"""Path about which nothing is to be told -> the plain contract that tells it."""
+
 _NAME = re.compile(rf"{TELL}:(?P<path>[^#]+)(?:#(?P<wording>[2-{WORDINGS}]))?")
 
 

@@ -29,6 +29,7 @@ from crosspath.adapters.mlflow_tracker.params import (
     partition_metrics,
     spend_metrics,
     style_metrics,
+    wording_metrics,
 )
 from crosspath.adapters.mlflow_tracker.rows import Row, RowSource, select_rows
 from crosspath.analysis import effect_label
@@ -38,9 +39,21 @@ from crosspath.analysis.decompose import as_deployed
 from crosspath.analysis.partitions import partition_lines
 from crosspath.analysis.report import report_markdown
 from crosspath.analysis.styles import style_lines
+from crosspath.analysis.wording_tables import wording_lines
 from crosspath.escaping import markdown
 from crosspath.store.bundle import figure_prefix
-from crosspath.types import Abstention, Cell, Decomposition, Effect, EvaluationHead, Facts, Judgement, Text, digest
+from crosspath.types import (
+    Abstention,
+    Cell,
+    Decomposition,
+    Effect,
+    EvaluationHead,
+    Facts,
+    Judgement,
+    Text,
+    WordingSpread,
+    digest,
+)
 
 EVALUATION_TAG, CANDIDATE_TAG, CELL_TAG = "crosspath.evaluation", "crosspath.candidate", "crosspath.cell"
 IDENTITY_TAG = "crosspath.identity"
@@ -190,16 +203,21 @@ def _declining_lines(found: Abstention | None) -> Iterator[str]:
 
 
 def _beside_lines(judgement: Judgement, candidate: str, cell: Cell) -> Iterator[str]:
-    """Held-out tasks and request styles in words, where the cell has them."""
+    """Held-out tasks, request styles and wordings in words, where the cell has them."""
     gaps = [gap for gap in judgement.partition_gaps if (gap.candidate, gap.cell) == (candidate, cell.name)]
     spreads = [one for one in judgement.style_spreads if candidate in one.candidates.values() and one.cell == cell.name]
-    for line in (*partition_lines(gaps), *style_lines(spreads)):
+    for line in (*partition_lines(gaps), *style_lines(spreads), *wording_lines(_wordings(judgement, candidate, cell))):
         yield ""
         yield markdown(line)
 
 
+def _wordings(judgement: Judgement, candidate: str, cell: Cell) -> list[WordingSpread]:
+    """Those that the candidate has a part in; they are about what the told replies do on the path."""
+    return [one for one in judgement.wording_spreads if cell.name == "NN" and candidate in one.candidates.values()]
+
+
 def _beside(judgement: Judgement, candidate: str, cell: Cell) -> dict[str, float]:
-    """What is kept apart from pass rates and effects: declining, held-out tasks, request styles."""
+    """What is kept apart from pass rates and effects: declining, held-out tasks, request styles, wordings."""
     found: dict[str, float] = {}
     if declining := _declining(judgement, candidate, cell):
         found |= abstention_metrics(declining)
@@ -209,6 +227,8 @@ def _beside(judgement: Judgement, candidate: str, cell: Cell) -> dict[str, float
     for spread in judgement.style_spreads:
         if candidate in spread.candidates.values() and spread.cell == cell.name:
             found |= style_metrics(spread, candidate)
+    for worded in _wordings(judgement, candidate, cell):
+        found |= wording_metrics(worded, candidate)
     return found
 
 

@@ -18,6 +18,7 @@ from crosspath.types import (
     PartitionGap,
     StyleSpread,
     Text,
+    WordingSpread,
     digest,
 )
 
@@ -210,6 +211,12 @@ def style_metrics(found: StyleSpread, candidate: str) -> dict[str, float]:
             "frame_high": _points(framing.high) if framing else None,
         }
     )
+
+
+def wording_metrics(found: WordingSpread, candidate: str) -> dict[str, float]:
+    """How far the compensations of all wordings lie apart, and this wording's own difference to the first, in points."""
+    own = [estimate for contract, estimate in found.differences.items() if found.candidates[contract] == candidate]
+    return finite({"wording_pp": _points(found.spread), "word_diff": _points(own[0].value) if own else None})
 
 
 def spend_metrics(judgement: Judgement) -> dict[str, float]:
