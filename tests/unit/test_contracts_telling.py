@@ -110,7 +110,8 @@ def test_the_first_wording_is_the_handwritten_one() -> None:
     """For the other shapes the contracts that ship about the nested shell say word for word what is generated."""
     placed = 'The text is placed, without any escaping, between the double quotes of bash -c "<text>"'
     quoted = ToldStep(f"{placed}, and an outer bash parses that first.")
-    for shape, name in (("json", "json-nested-shell"), ("tools", "tool-call-nested-shell")):
+    by_shape: dict[Shape, str] = {"json": "json-nested-shell", "tools": "tool-call-nested-shell"}
+    for shape, name in by_shape.items():
         by_hand = parse_contract(_TEXTS.joinpath(f"{name}.md").read_text("utf-8"), f"{name}.md")
         assert told(1, quoted, shape=shape).text == by_hand.text
 

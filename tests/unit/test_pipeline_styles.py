@@ -155,7 +155,7 @@ def everything() -> set[str]:
 
 
 def test_a_run_with_everything_can_be_logged_and_read() -> None:
-    """Causes, tiers, effects, declining, held-out tasks, styles and wordings together are few enough, and their headers differ."""
+    """Causes, tiers, effects, declining, held-out tasks, styles, wordings together are few enough, and their headers differ."""
     names = everything()
     assert {"style_sprd", "framing_pp", "wording_pp", "word_diff"} <= names
     assert len(names) <= MAX_METRICS

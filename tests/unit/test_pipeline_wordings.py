@@ -27,7 +27,7 @@ def in_wordings(contracts: tuple[Contract, Contract]) -> Facts:
     """The two candidates of the builders as one model that was told in two wordings; they differ in what NN holds."""
     facts, _ = evaluation()
     model = facts.lock.candidates[0].generation.model
-    told = dict(zip(("oracle", "adaptive"), contracts, strict=True))
+    told: dict[str, Contract] = dict(zip(("oracle", "adaptive"), contracts, strict=True))
     by_digest: dict[str, str] = {}
     cells = []
     for cell in facts.cells:
@@ -108,7 +108,7 @@ def test_frames_and_runs_hold_it(worded: tuple[Facts, Judgement]) -> None:
     runs = {run.name: run for run in layout(facts, found, max_rows=10).nested}
     second = runs["adaptive · told tell:nested-shell#2, done nested-shell"]
     assert second.metrics["wording_pp"] == 50
-    assert second.metrics["word_diff"] == pytest.approx(100 * found.comparisons[0].difference.value, abs=1e-3)  # pyright: ignore[reportOptionalOperand]
+    assert second.metrics["word_diff"] == pytest.approx(100 * (found.comparisons[0].difference.value or 0), abs=1e-3)
     assert second.params["contract"] == "tell:nested-shell#2"
     assert "compensation spans 50.0 points" in second.tags["mlflow.note.content"]
     first = runs["oracle · told tell:nested-shell, done nested-shell"]
