@@ -92,7 +92,7 @@ def family_interval(families: Sequence[Fraction], lowest: int, highest: int, alp
 def tie_interval(value: Fraction, groups: int, lowest: int, highest: int, alpha: float = ALPHA) -> Interval:
     """Exact bound where all ``groups`` family means equal ``value``: never zero width.
 
-    With confidence 1 - ``alpha`` at most a share q = 1 - :func:`tie_share` of all families has another value, and those lie anywhere
+    With confidence 1 - ``alpha`` at most a share q = 1 - :func:`tie_share` of all families has another value, anywhere
     between ``lowest`` and ``highest``: value - q (value - lowest) .. value + q (highest - value).
     """
     different = 1 - tie_share(groups, alpha)

@@ -12,9 +12,11 @@ from typing import Literal
 from crosspath.analysis import CellInput, compare, decompose, judge_control, needs_repeats, spend
 from crosspath.analysis.abstention import Declining, abstention, way_of
 from crosspath.analysis.partitions import partition_gap
+from crosspath.analysis.path_costs import path_ranking
 from crosspath.analysis.style_spreads import style_spread
 from crosspath.analysis.wording_spreads import Worded, wording_spread
 from crosspath.pipeline.disclosure import same_path
+from crosspath.pipeline.path_options import PathOptions
 from crosspath.pipeline.plan import matched_cell
 from crosspath.pipeline.style_groups import style_groups
 from crosspath.pipeline.warnings import warnings_of
@@ -100,6 +102,7 @@ def judge(facts: Facts, validator: Validator) -> Judgement:
         partition_gaps=partition_gaps,
         style_spreads=index.style_spreads(decompositions),
         wording_spreads=index.wording_spreads(decompositions),
+        path_rankings=tuple(path_ranking(*group) for group in index.path_options(decompositions).by_generation()),
         spend=spend(facts.attempts, facts.trials, bought_again=facts.bought_again, sessions=len(facts.sessions)),
         warnings=warnings_of(facts, decompositions, partition_gaps),
     )
@@ -353,6 +356,15 @@ class FactIndex:
         by_name = {candidate.name: candidate for candidate in self.facts.lock.candidates}
         rows = [self._rows_compared(matched_cell(self.facts.cells, name)) for name in (a, b)]
         return compare(a, b, rows[0], rows[1], changed_fields(by_name[a], by_name[b]))
+
+    def path_options(self, decompositions: Sequence[Decomposition]) -> PathOptions:
+        """The paths that the replies of each generation went through."""
+        controls = {decomposition.candidate: decomposition.control for decomposition in decompositions}
+        return PathOptions(self.facts, self._rows_of_path, controls)
+
+    def _rows_of_path(self, cell: PlannedCell) -> tuple[CellRow, ...]:
+        """As compared; on the reference path only what disagrees there is unstable, because many candidates share it."""
+        return self.rows(cell, _disagreeing(self.passes(cell))) if cell.done == "R" else self._rows_compared(cell)
 
     def _rows_compared(self, cell: PlannedCell) -> tuple[CellRow, ...]:
         """The rows of a cell, trials that are unstable on any path of its candidate marked."""

@@ -13,6 +13,7 @@ from crosspath.types.candidates import (
 )
 from crosspath.types.contracts import Contract, External, LayerSpec, PathSpec, ToolSpec
 from crosspath.types.evaluations import EvaluationHead, EvaluationStatus, Facts, Judgement, Lock, PlannedCell, Text
+from crosspath.types.path_costs import Apart, PathCost, PathRanking, Standing
 from crosspath.types.recorded import RecordedReply
 from crosspath.types.replays import (
     Action,
@@ -70,6 +71,7 @@ __all__ = [
     "Abstention",
     "Action",
     "AlarmKind",
+    "Apart",
     "Attempt",
     "Boundary",
     "Candidate",
@@ -115,6 +117,8 @@ __all__ = [
     "Package",
     "Partition",
     "PartitionGap",
+    "PathCost",
+    "PathRanking",
     "PathSpec",
     "PlannedCell",
     "Prices",
@@ -133,6 +137,7 @@ __all__ = [
     "Shape",
     "Side",
     "Spend",
+    "Standing",
     "StateEntry",
     "StateKind",
     "StyleSpread",

@@ -7,6 +7,7 @@ from pydantic import Field
 from crosspath.types.base import JSON, Record, digest
 from crosspath.types.candidates import Candidate, Generation, Reference
 from crosspath.types.contracts import Contract, PathSpec
+from crosspath.types.path_costs import PathRanking
 from crosspath.types.replays import Replay, Toolchain
 from crosspath.types.replies import Attempt, Trial
 from crosspath.types.results import (
@@ -147,5 +148,7 @@ class Judgement(Record):
     partition_gaps: tuple[PartitionGap, ...] = ()
     style_spreads: tuple[StyleSpread, ...] = ()
     wording_spreads: tuple[WordingSpread, ...] = ()
+    path_rankings: tuple[PathRanking, ...] = ()
+    """One for each generation whose replies went through several paths beside the reference."""
     warnings: tuple[str, ...] = ()
     """Sentences a reader must not miss: served model differs, faults, limits not enforced."""
