@@ -64,21 +64,24 @@ class Finder:
         for number, name in enumerate(packages):
             inner = _packages(places, name)
             if not inner:
-                raise self._none(".".join(packages[: number + 1]), module, places, searched=number == 0)
+                raise self._none(".".join(packages[: number + 1]), places, searched=number == 0)
             places = inner
         found = next(filter(None, (_module_file(place, last) for place in places)), None)
         if found is None:
-            raise self._none(module, module, places, searched=not packages)
+            raise self._none(module, places, searched=not packages)
         return found
 
-    def _none(self, missing: str, module: str, places: Sequence[Path], *, searched: bool) -> ConfigError:
-        if searched:
+    def _none(self, missing: str, places: Sequence[Path], *, searched: bool) -> ConfigError:
+        parent, _, name = missing.rpartition(".")
+        file = next(filter(None, (_module_file(place, name) for place in places)), None)
+        if file is not None:
+            problem = f"{missing} ({file}) is a module and holds no others"
+        elif searched:
             where = ", ".join(str(place) for place in (*self.roots, *self.interpreter.sites))
             problem = (
                 f"there is no module {missing!r} in {where}; name the Python that has it as python, or its directory in bind"
             )
         else:
-            parent, _, name = missing.rpartition(".")
             problem = f"package {parent} ({places[0]}): {unknown('module', name, _modules(places))}"
         return ConfigError(problem, field=self.field)
 

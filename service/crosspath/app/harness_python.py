@@ -145,6 +145,8 @@ def _version(program: Path, prefix: Path) -> str | None:
     """Of an installation in ``prefix``; None where there is none."""
     names = sorted(place.parent.name for place in prefix.glob("lib/python3.*/os.py"))
     named = program.resolve().name
+    if not named.startswith("python"):
+        return None  # /bin/ls lies beside a Python, too
     found = named if named in names else names[0] if len(names) == 1 else None
     match = _VERSION.fullmatch(found) if found else None
     return match[1] if match else None
