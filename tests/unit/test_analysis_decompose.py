@@ -178,3 +178,16 @@ def test_missing_rows_never_win() -> None:
     assert "1 of 2 trials" in comparison.warning
     assert "neither ranks above" in comparison.warning
     assert compare("A", "B", rows_of("10"), rows_of("11")).warning == ""
+
+
+def test_false_alarms_are_a_rate_of_what_was_scored() -> None:
+    """Right or not passed, a false alarm counts once; lost trials widen its bounds, at worst as alarms."""
+    rows = list(rows_of("1111?~00"))
+    for place, kind in ((0, "timeout"), (1, "timeout"), (6, "masked"), (5, "status")):
+        rows[place] = rows[place].model_copy(update={"false_alarm": kind})
+    cell = decompose("x", [CellInput("R", "R", "raw", "raw", tuple(rows))], HOLDS).cells[0]
+    assert cell.alarm_kinds == {"masked": 1, "timeout": 2}
+    assert cell.false_alarm is not None
+    assert (cell.false_alarm.value, cell.false_alarm.n) == (0.5, 6)
+    assert (cell.false_alarm.worst, cell.false_alarm.best) == (5 / 8, 3 / 8)
+    assert cell.causes["masked"] == 1

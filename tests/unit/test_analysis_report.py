@@ -302,3 +302,62 @@ def test_cells_have_no_column_that_never_holds_anything() -> None:
     assert "p_value" in tables.effects[0]
     assert {row["label"] for row in tables.effects} == {"damage", "compensation", "matched gap"}
     assert {row["control"] for row in tables.cells} == {"blind"}
+
+
+def with_alarms(wanted: tuple[CellRow, ...], **kinds: int) -> tuple[CellRow, ...]:
+    """The rows, the first ones with so many false alarms of each kind."""
+    named = [kind for kind, count in kinds.items() for _ in range(count)]
+    given = {place: wanted[place].model_copy(update={"false_alarm": kind}) for place, kind in enumerate(named)}
+    return tuple(given.get(place, row) for place, row in enumerate(wanted))
+
+
+def test_right_states_that_were_reported_wrongly_are_said() -> None:
+    """One sentence with the cells and kinds, a column of the rates, and nothing where the path told the truth."""
+    found = on_nested(with_alarms(rows(24), status=1), with_alarms(rows(6), timeout=2, output=1), rows(6))
+    sentence = "Right states reported as failures: 1 in RR (1 exit status), 3 in RN (2 time-outs, 1 unreadable output)."
+    text, page = summary_text(judgement(found)), report(judgement(found))
+    assert sentence in text
+    assert sentence in page
+    assert "| 9 | 3 (2 time-outs, 1 unreadable output) |" in page
+    masked = on_nested(rows(24), with_alarms(rows(24), masked=2, delivery=2), rows(24))
+    assert "Right states reported wrongly: 4 in RN (2 masked exit statuses, 2 refused deliveries)." in summary_text(
+        judgement(masked)
+    )
+    assert "reported" not in summary_text(judgement(baseline("x", 24)))
+
+
+def test_compared_candidates_show_what_they_told() -> None:
+    """Beside the difference of two candidates stand the silent wrongs and false alarms of both."""
+    first, second = (
+        on_nested(rows(24), rows(24), with_alarms(rows(right), timeout=count)).model_copy(update={"candidate": name})
+        for name, right, count in (("a", 24, 2), ("b", 20, 0))
+    )
+    pair = compare("a", "b", rows(24), rows(20))
+    judged = judgement(first, second).model_copy(update={"comparisons": (pair,)})
+    assert "| 0 of 24 -> 2 of 24 | 2 of 24 -> 0 of 24 |" in report(judged)
+
+
+def test_misreports_are_rows() -> None:
+    """Silent wrongs and false alarms are rows, passed or not; what was told rightly is none."""
+    key = ReplayKey(trial=TrialKey(generation=GENERATION.digest, task="t0", index=0), path="p")
+    right = Score(key=key, state_ok=True, reported_ok=True, passed=True, cause=None)
+    alarm = right.model_copy(update={"reported_ok": False, "cause": "timeout", "false_alarm": "timeout"})
+    silent = right.model_copy(update={"state_ok": False, "passed": False, "cause": "wrong_state"})
+    told = silent.model_copy(update={"reported_ok": False, "cause": "tool_error"})
+    declined = silent.model_copy(update={"infeasible": True})
+    judged = judgement(baseline("a", 24)).model_copy(update={"scores": (right, alarm, silent, told, declined)})
+    tables = decomposition_tables(judged)
+    assert [(row["misreport"], row["kind"], row["passed"]) for row in tables.misreports] == [
+        ("false_alarm", "timeout", True), ("silent_wrong", None, False),
+    ]  # fmt: skip
+    assert [row["false_alarm"] for row in tables.failures] == [None, None]
+    json.dumps(tables.misreports, allow_nan=False)
+
+
+def test_cells_count_false_alarms_by_kind() -> None:
+    """A row per cell has their number and the number of each kind, zeros included."""
+    found = on_nested(rows(24), with_alarms(rows(24), timeout=2, masked=1), rows(24))
+    row = next(row for row in decomposition_tables(judgement(found)).cells if row["cell"] == "RN")
+    kinds = {name: count for name, count in row.items() if name.startswith("alarm_")}
+    assert row["false_alarm"] == 3
+    assert kinds == {"alarm_timeout": 2, "alarm_status": 0, "alarm_output": 0, "alarm_masked": 1, "alarm_delivery": 0}

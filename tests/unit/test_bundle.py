@@ -92,7 +92,7 @@ def test_readable_without_crosspath(written: tuple[Facts, Judgement, Path]) -> N
     """Any Parquet reader shows what was replied, executed and scored."""
     _, _, directory = written
     scores = pq.read_table(directory / "scores.parquet").to_pylist()
-    assert {"task", "trial", "passed", "cause", "silent_wrong"} <= scores[0].keys()
+    assert {"task", "trial", "passed", "cause", "silent_wrong", "false_alarm"} <= scores[0].keys()
     replays = pq.read_table(directory / "replays.parquet").to_pylist()
     assert replays[0]["commands"][0].startswith("bash -c printf")
     cells = pq.read_table(directory / "cells.parquet").to_pylist()

@@ -326,3 +326,31 @@ def test_columns_hold_no_effect_that_may_not_be_used() -> None:
     assert "damage_pp" in cell_metrics(matched, other)
     broken = whole.model_copy(update={"control": whole.control.model_copy(update={"status": "broken"})})
     assert not any(name.endswith("_pp") for name in cell_metrics(matched, broken))
+
+
+def test_false_alarm_is_told_beside_the_verdict() -> None:
+    """A row says that the state is right and was reported wrongly; a silent wrong says so, too; others have no alarm."""
+    facts, judgement = evaluation()
+    alarm = {"state_ok": True, "reported_ok": False, "passed": True, "cause": "timeout", "false_alarm": "timeout"}
+    scores = (judgement.scores[0].model_copy(update=alarm), *judgement.scores[1:])
+    rows = [
+        row for run in layout(facts, judgement.model_copy(update={"scores": scores}), max_rows=100).nested for row in run.rows
+    ]
+    told = {(row.response["verdict"], verdict.value) for row in rows for verdict in row.verdicts if verdict.name == "false_alarm"}
+    assert told == {
+        ("passed (the state is right, reported wrongly: time-out)", "timeout"),
+        ("failed: wrong_state (reported as fine)", "none"),
+        ("passed", "none"),
+    }
+
+
+def test_only_kinds_that_occur_are_columns() -> None:
+    """The share of false alarms is a metric of every run, zero included; kinds are, where there are any."""
+    _, judgement = evaluation()
+    cell = judgement.decompositions[0].cells[0]
+    none, some = (cell.silent_wrong.model_copy(update={"value": value}) for value in (0.0, 0.5))
+    quiet = cell_metrics(cell.model_copy(update={"false_alarm": none}))
+    assert {name: value for name, value in quiet.items() if name.startswith(("false", "alarm"))} == {"false_alrm": 0.0}
+    loud = cell_metrics(cell.model_copy(update={"false_alarm": some, "alarm_kinds": {"output": 1, "masked": 2}}))
+    assert (loud["false_alrm"], loud["alarm_outp"], loud["alarm_mask"], "alarm_time" in loud) == (0.5, 1, 2, False)
+    assert "false_alrm" not in cell_metrics(cell.model_copy(update={"false_alarm": None}))

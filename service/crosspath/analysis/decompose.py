@@ -110,7 +110,7 @@ def _cell(cell: CellInput, outcomes: Outcomes) -> Cell:
 
 
 def _tally(rows: Sequence[CellRow], unnamed: str) -> dict[str, int]:
-    return dict(sorted(Counter(row.cause or unnamed for row in rows).items()))
+    return dict(sorted(Counter(row.cause or row.false_alarm or unnamed for row in rows).items()))
 
 
 def _tiers(rows: Sequence[CellRow]) -> dict[str, tuple[int, int]]:

@@ -255,7 +255,7 @@ def _comparisons(judgement: Judgement) -> str:
 
 def _told_wrongly(a: Cell | None, b: Cell | None) -> list[str]:
     """Silent wrongs and false alarms of two cells side by side, each of all that was scored."""
-    if a is None or b is None:
+    if a is None or b is None or not (a.scored and b.scored):
         return [NONE, NONE]
     counted = [(sum(cell.silent_causes.values()), sum(cell.alarm_kinds.values()), cell.scored) for cell in (a, b)]
     return [" -> ".join(f"{numbers[place]} of {numbers[2]}" for numbers in counted) for place in (0, 1)]
