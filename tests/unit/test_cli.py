@@ -252,6 +252,27 @@ def test_contracts_are_shown_word_for_word(tmp_path: Path, capsys: pytest.Captur
     assert "tool-call" in capsys.readouterr().err
 
 
+def test_generated_contracts_are_listed_one_line_a_path(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every survivable path, a spec's own among them, has one line with the names of its wordings; each can be shown."""
+    spec = tmp_path / "spec.yaml"
+    spec.write_text("transports: {ours: [trim, double-quoted-shell, shell]}\ncandidates: {a: baseline/oracle}\n")
+    assert run(["contracts", "list", "--spec", str(spec)]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    generated = [line for line in lines if line and line[0].startswith("tell:")]
+    assert all(line == [line[0], f"{line[0]}#2", f"{line[0]}#3"] for line in generated)
+    assert {"tell:nested-shell", "tell:ssh", "tell:ours"} <= {line[0] for line in generated}
+    assert not {"tell:raw", "tell:json", "tell:make-recipe"} & {line[0] for line in generated}
+    assert run(["contracts", "list", "--spec", str(spec), "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [one["wordings"] for one in listed if one["wordings"]] == generated
+    assert run(["contracts", "show", "tell:tools:ours#3", "--spec", str(spec)]) == 0
+    shown = capsys.readouterr().out
+    assert "discloses    ours\nreference    tool-call\n" in shown
+    assert "(1) White space at both ends of the text is removed. (2) The text is placed" in shown
+    assert run(["contracts", "show", "tell:our", "--spec", str(spec)]) == 2
+    assert "unknown path 'our' (did you mean ours" in capsys.readouterr().err
+
+
 def test_lists_are_strict_json(capsys: pytest.CaptureFixture[str]) -> None:
     """Lists of tasks and paths are one JSON document each."""
     assert run(["tasks", "list", "--json"]) == 0

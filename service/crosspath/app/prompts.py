@@ -1,12 +1,13 @@
 """``crosspath prompts``, ``contracts`` and ``styles``: what models are told, word for word."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from crosspath.app.resolve import Own, errors_name, planned, read_spec
+from crosspath.app.resolve import Own, contracts_named, errors_name, planned, read_spec
 from crosspath.pipeline.answers import provider, recorded_file
-from crosspath.types import Contract, Request
+from crosspath.pipeline.telling import told_contract, told_paths
+from crosspath.types import WORDINGS, Contract, Request, Telling
 
 
 def prompts(spec: Path) -> list[dict[str, Any]]:
@@ -60,6 +61,30 @@ def _prompt_lines(prompt: dict[str, Any]) -> Iterator[str]:
     if prompt["tools"]:
         yield f"tools: {', '.join(tool['function']['name'] for tool in prompt['tools'])}"
     yield ""
+
+
+def contract_rows(own: Own) -> list[dict[str, Any]]:
+    """One mapping per contract that ships or is a spec's own, then one per path about which contracts are generated.
+
+    ``wordings`` names a generated contract's wordings, itself first; it is empty for one that was written by hand.
+
+    Raises:
+        ConfigError: a contract or path of the spec is wrong.
+    """
+    known, specs = contracts_named(own.contracts, own.base), own.path_specs()
+    rows = [_contract_row(contract, ()) for contract in known.values()]
+    for path in told_paths(specs):
+        names = [Telling(path=path, wording=number).name for number in range(1, WORDINGS + 1)]
+        rows.append(_contract_row(told_contract(names[0], known, specs), names))
+    return rows
+
+
+def _contract_row(contract: Contract, wordings: Sequence[str]) -> dict[str, Any]:
+    return {
+        **contract.model_dump(mode="json", include={"name", "shape", "discloses", "reference"}),
+        "tools": ", ".join(tool.name for tool in contract.tools),
+        "wordings": list(wordings),
+    }
 
 
 def contract_document(name: str, own: Own) -> dict[str, Any]:

@@ -65,20 +65,25 @@ def show_task(
 
 
 def list_contracts(spec: SpecOption = None, as_json: JsonFlag = False) -> None:
-    """The contracts that ship, and a spec's own: reply shape, the path they describe, their tools."""
-    from crosspath.app.resolve import contracts_named, read_own
+    """The contracts that ship, and a spec's own: reply shape, the path they describe, their tools; then the generated ones."""
+    from crosspath.app.prompts import contract_rows
+    from crosspath.app.resolve import read_own
 
-    own = read_own(None, spec)
-    found = contracts_named(own.contracts, own.base).values()
-    rows = [(c.name, c.shape, c.discloses, c.reference, ", ".join(tool.name for tool in c.tools)) for c in found]
+    rows = contract_rows(read_own(None, spec))
     if as_json:
-        print_json([dict(zip(("name", "shape", "discloses", "reference", "tools"), row, strict=True)) for row in rows])
-    else:
-        print_table(("contract", "reply shape", "discloses", "reference", "tools"), rows)
+        print_json(rows)
+        return
+    fields = ("name", "shape", "discloses", "reference", "tools")
+    by_hand = [[row[field] for field in fields] for row in rows if not row["wordings"]]
+    print_table(("contract", "reply shape", "discloses", "reference", "tools"), by_hand)
+    say("Generated from what a path's layers say. For JSON objects and tool calls: tell:json:PATH, tell:tools:PATH.")
+    print_table(("contract", "in other words", ""), [row["wordings"] for row in rows if row["wordings"]])
 
 
 def show_contract(
-    name: Annotated[str, typer.Argument(help="Name of a contract, or a Markdown file of your own.")],
+    name: Annotated[
+        str, typer.Argument(help="Name of a contract (tell:PATH: generated from that path), or a Markdown file of your own.")
+    ],
     spec: SpecOption = None,
     as_json: JsonFlag = False,
 ) -> None:

@@ -41,6 +41,15 @@ def told_contract(name: str, plain: Mapping[str, Contract], own: Mapping[str, Pa
     return tell(telling, bare, plain[PLAIN_CONTRACTS[shape]], *_steps(path))
 
 
+def told_paths(own: Mapping[str, PathSpec]) -> tuple[str, ...]:
+    """Names of the paths that can be survived and about which there is something to tell, those of ``own`` in their order."""
+    return tuple(name for name, spec in own.items() if _has_words(assemble(spec)))
+
+
+def _has_words(path: Path) -> bool:
+    return path.survivable and _steps(path) != ([], None)
+
+
 def _steps(path: Path) -> tuple[list[ToldStep], ToldStep | None]:
     """What embeds the text, and what executes it where that is not plain ``bash -c``."""
     *before, last = _layers(path)
