@@ -84,15 +84,23 @@ def _safely(read: Callable[[], Iterable[LoggedCall]], place: str) -> list[Logged
 def _values(files: Sequence[Path]) -> Iterator[tuple[str, object]]:
     """Every value of the files, with its place."""
     for file in files:
+        wrong: list[Unreadable] = []
+        readable = False
         with catalogue.opened(file) as content:
-            yield from (table if file.suffix.lower() == ".csv" else documents)(content, str(file))
+            for place, value in (table if file.suffix.lower() == ".csv" else documents)(content, str(file)):
+                if isinstance(value, Unreadable):
+                    wrong = wrong or [value]
+                readable = readable or not isinstance(value, Unreadable)
+                yield place, value
+        if wrong and not readable:
+            raise ConfigError(f"nothing in it can be read: {wrong[0]}", source=str(file))
 
 
 def _readable(files: Sequence[Path]) -> Iterator[tuple[str, dict[str, Any] | LoggedCall]]:
     """Every object of the files; a call with a problem for what is none."""
     for place, value in _values(files):
         if isinstance(value, Unreadable):
-            yield place, LoggedCall(place, {}, problem=str(value))
+            yield place, _unreadable(place, value)
         elif not isinstance(value, dict):
             yield place, LoggedCall(place, {}, problem="no JSON object")
         else:
@@ -114,7 +122,7 @@ def _langfuse(files: Sequence[Path]) -> Iterator[LoggedCall]:
     wrapping = wrappers(one for _, value in _values(files) for one in observations(value))
     for place, value in _values(files):
         if isinstance(value, Unreadable):
-            yield LoggedCall(place, {}, problem=str(value))
+            yield _unreadable(place, value)
         for number, one in enumerate(observations(value)):
             if is_generation(one) and str(one.get("id")) not in wrapping:
                 where = place if one is value else f"{place}, observation {number}"
@@ -140,24 +148,27 @@ def _inspect(files: Sequence[Path]) -> Iterator[LoggedCall]:
                 samples = _zipped_samples(Archive(content)) if zipped else _plain_samples(document(whole(content)))
                 for place, log, sample in samples:
                     where = f"{file}{place}"
-                    yield from _safely(partial(sample_calls, log, sample, str(file)), where) if sample else _damaged(where, log)
+                    if isinstance(sample, Unreadable):
+                        yield _unreadable(where, sample)
+                    else:
+                        yield from _safely(partial(sample_calls, log, sample, str(file)), where)
             except Unreadable as error:
                 raise ConfigError(str(error), source=str(file)) from None
 
 
-def _damaged(place: str, log: Any) -> list[LoggedCall]:
-    return [LoggedCall(place, {}, problem=str(log))]
+def _unreadable(place: str, error: Unreadable) -> LoggedCall:
+    return LoggedCall(f"{place}: {error.detail}" if error.detail else place, {}, problem=error.reason)
 
 
-def _plain_samples(value: object) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+def _plain_samples(value: object) -> Iterator[tuple[str, dict[str, Any], dict[str, Any] | Unreadable]]:
     log = fields(value)
     if "eval" not in log:
         raise Unreadable("is no log of Inspect (it has no field 'eval')")
     yield from (("", log, sample) for sample in objects(log.get("samples")))
 
 
-def _zipped_samples(archive: Archive) -> Iterator[tuple[str, Any, dict[str, Any]]]:
-    """Each sample with the log's header, first epochs first; a damaged one as what is wrong, and nothing."""
+def _zipped_samples(archive: Archive) -> Iterator[tuple[str, dict[str, Any], dict[str, Any] | Unreadable]]:
+    """Each sample with its place and the log's header, first epochs first; a damaged one as what is wrong with it."""
     head = next((name for name in ("header.json", "_journal/start.json") if name in archive.names), None)
     if head is None:
         raise Unreadable("is no log of Inspect (it has neither header.json nor _journal/start.json)")
@@ -166,7 +177,7 @@ def _zipped_samples(archive: Archive) -> Iterator[tuple[str, Any, dict[str, Any]
         try:
             yield f", {name}", log, fields(document(archive.read(name)))
         except Unreadable as error:
-            yield f", {name}", error, {}
+            yield f", {name}", log, error
 
 
 def _epoch(name: str) -> int:

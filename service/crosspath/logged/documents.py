@@ -37,7 +37,7 @@ def table(file: BinaryIO, source: str) -> Iterator[tuple[str, object]]:
         for number, row in enumerate(rows, start=1):
             yield f"{source}, row {number}", {name: value for name, value in row.items() if name and value}
     except (csv.Error, UnicodeDecodeError) as error:
-        yield f"{source}, line {rows.line_num + 1}", Unreadable(f"not readable as CSV: {error}")
+        yield f"{source}, line {rows.line_num + 1}", Unreadable("not readable as CSV", str(error))
     finally:
         csv.field_size_limit(before)
         text.detach()
@@ -109,4 +109,4 @@ def _text(content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Unreadable(f"not UTF-8 text: byte {error.start + 1} can't be decoded") from None
+        raise Unreadable("not UTF-8 text", f"byte {error.start + 1} can't be decoded") from None

@@ -9,30 +9,49 @@ from typing import Any, cast
 MOST_TOKENS = 10**9
 """Of one request; no model reads or writes as many."""
 LONGEST_WAIT_S = 1e7
+MAX_DEPTH = 100
 _SECONDS_NOT_MORE = 1e11
 """A moment above is counted in something smaller than seconds."""
 
 
 class Unreadable(Exception):
-    """A piece of a log is no JSON; the message says why."""
+    """A piece of a log can't be read: ``reason`` in the same words for all pieces, ``detail`` about this one."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        self.reason = reason
+        self.detail = detail
+        super().__init__(f"{reason} ({detail})" if detail else reason)
 
 
-def parse(text: str | bytes) -> object:
+def parse(text: str) -> object:
     """Strict JSON, but for numbers that are none: they are read as null.
 
     Raises:
         Unreadable: it is none.
     """
     try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number, parse_float=_finite)
-    except UnicodeDecodeError as error:
-        raise Unreadable(f"not UTF-8 text: byte {error.start + 1} can't be decoded") from None
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number, parse_float=_finite)
     except json.JSONDecodeError as error:
-        raise Unreadable(f"not readable as JSON: {error.msg} at character {error.pos + 1}") from None
+        raise Unreadable("not readable as JSON", f"{error.msg} at character {error.pos + 1}") from None
     except RecursionError:
         raise Unreadable("nested too deeply") from None
     except ValueError:
-        raise Unreadable("not readable as JSON: a number is too long") from None
+        raise Unreadable("not readable as JSON", "a number is too long") from None
+    if _deep(value):
+        raise Unreadable("nested too deeply")
+    return value
+
+
+def _deep(value: object) -> bool:
+    """Whether more than ``MAX_DEPTH`` lists and objects stand inside each other: what reads them need not fear for its stack."""
+    level: list[object] = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            inside for one in level for inside in (fields(one).values() or items(one)) if is_object(inside) or is_list(inside)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

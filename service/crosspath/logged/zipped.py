@@ -28,7 +28,7 @@ class Archive:
         try:
             self._zip = zipfile.ZipFile(file)
         except (zipfile.BadZipFile, struct.error, ValueError, OSError, NotImplementedError) as error:
-            raise Unreadable(f"no zip file that can be read ({error})") from None
+            raise Unreadable("no zip file that can be read", str(error)) from None
         self._file = file
         self._members = {info.filename: info for info in self._zip.infolist()}
         self._left = MAX_TOTAL_BYTES
@@ -63,7 +63,7 @@ class Archive:
         except NotImplementedError:
             raise Unreadable(f"is packed by method {info.compress_type}, which is not known here") from None
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, struct.error) as error:
-            raise Unreadable(f"is damaged ({error})") from None
+            raise Unreadable("is damaged", str(error)) from None
 
     def _zstandard(self, info: zipfile.ZipInfo, limit: int) -> bytes:
         import pyarrow
@@ -73,9 +73,9 @@ class Archive:
             with pyarrow.CompressedInputStream(pyarrow.BufferReader(packed), "zstd") as stream:
                 content = stream.read(limit + 1)
         except (OSError, pyarrow.ArrowException) as error:
-            raise Unreadable(f"is damaged ({str(error)[:80]})") from None
+            raise Unreadable("is damaged", str(error)[:80]) from None
         if len(content) <= limit and zlib.crc32(content) != info.CRC:
-            raise Unreadable("is damaged (its checksum is another one)")
+            raise Unreadable("is damaged", "its checksum is another one")
         return content
 
     def _packed(self, info: zipfile.ZipInfo, limit: int) -> bytes:
@@ -83,7 +83,7 @@ class Archive:
         self._file.seek(info.header_offset)
         header = self._file.read(_LOCAL_HEADER.size)
         if len(header) < _LOCAL_HEADER.size or not header.startswith(b"PK\3\4"):
-            raise Unreadable("is damaged (no header)")
+            raise Unreadable("is damaged", "no header")
         _, name_bytes, extra_bytes = _LOCAL_HEADER.unpack(header)
         self._file.seek(name_bytes + extra_bytes, 1)
         return self._file.read(min(info.compress_size, limit))

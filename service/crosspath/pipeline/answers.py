@@ -101,7 +101,10 @@ class _Recording:
         if wanted is not None and wanted not in names:
             raise ConfigError(f"holds no reply of model {wanted!r}; it has: {', '.join(names)}", source=file)
         self.lines = tuple(line for line in lines if wanted is None or line.model == wanted)
-        self._replies = {(line.task, line.contract, line.request_style, line.trial): line.reply for line in self.lines}
+        self._replies = {
+            (line.task, line.contract, line.request_style, line.trial): line.reply
+            for line in sorted(self.lines, key=lambda line: -(line.turn or 0))  # a task is one request: the first turn answers it
+        }
 
     def reply_for(self, request: Request) -> Reply | None:
         trial = request.trial
@@ -152,6 +155,8 @@ def _why_unused(plan: Plan, told: Mapping[str, Collection[str]], line: RecordedR
     if line.request_style not in told[line.contract]:
         near = _near(line.request_style, told[line.contract])
         return f"request style {line.request_style!r} is used by no candidate that is told {line.contract!r}{near}"
+    if line.turn:
+        return "further turns of a conversation are not evaluated, only the first one of each trial"
     if line.trial >= plan.trials:
         return f"trial {line.trial} is not asked for (trials: {plan.trials}, counted from 0)"
     return None
