@@ -7,8 +7,10 @@ which still interprets the text, is real. Otherwise (``at the runner``) recorder
 
 import os
 import shlex
+import signal
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,40 +20,61 @@ from .runners import RUNNERS
 
 RECORDER = "crosspath-arrived"
 SHELLS = ("bash", "sh", "dash")
-_PROGRAM = """#!/bin/bash -p
+PROGRAM = """#!/bin/bash -p
 # Keeps what a shell would have been given to run. Builtins only: PATH leads back to recorders.
+[ -n "$ARRIVED" ] || ARRIVED='{work}/../out/arrived'
 exec 9>> "$ARRIVED"
+script() {  # a shell leaves out the NULs of a script, too
+    text=
+    while IFS= read -r -d '' part; do text+=$part; done
+    printf '%s\\0' "$text$part" >&9
+}
+command=
 while [ $# -gt 0 ]; do
     case $1 in
-        -o|-O) shift 2 ;;
-        -c) printf '%s\\0' "${2-}" >&9; exit 0 ;;
-        -*|+*) shift ;;
-        *) { IFS= read -r -d '' text < "$1"; printf '%s\\0' "$text" >&9; } 2>/dev/null; exit 0 ;;
+        -|--) shift; break ;;
+        --rcfile|--init-file) shift ;;
+        --*) ;;
+        [-+]?*)
+            case $1 in -*c*) command=1 ;; esac
+            case $1 in *[oO]) shift ;; esac ;;
+        *) break ;;
     esac
+    shift
 done
-IFS= read -r -d '' text
-printf '%s\\0' "$text" >&9
+if [ -n "$command" ]; then
+    printf '%s\\0' "${1-}" >&9
+elif [ $# -gt 0 ]; then
+    script < "$1"
+else
+    script
+fi
+exit 0
 """
+"""Of a recorder. Where ``ARRIVED`` is not set, a sandbox has filled in ``{work}``."""
+LONGEST_S = 4.0
+"""An outer shell that has not ended by then is ended: what arrived so far is known."""
 
 
-def arrivals(text: str, run: Mapping[str, Any], where: str, environment: Mapping[str, str]) -> "list[str]":
-    """What the innermost program was given, one text per time that it was started."""
+def arrivals(text: str, run: Mapping[str, Any], where: str, environment: Mapping[str, str]) -> "tuple[list[str], bool]":
+    """What the innermost program was given, one text per time that it was started; whether all came to an end by itself."""
     recorders = Path(tempfile.mkdtemp())
     kept = recorders / "arrived"
     for name in (RECORDER, *(SHELLS if where == "at the runner" else ())):
-        (recorders / name).write_text(_PROGRAM)
+        (recorders / name).write_text(PROGRAM)
         (recorders / name).chmod(0o755)
     shadowed = {**environment, "PATH": f"{recorders}:{environment['PATH']}", "ARRIVED": str(kept)}
-    _in_a_child(text, run, shadowed)
+    ended = _in_a_child(text, run, shadowed)
     data = kept.read_bytes() if kept.exists() else b""
-    return [one.decode("utf-8", "surrogateescape") for one in data.split(b"\0")[:-1]]
+    return [one.decode("utf-8", "surrogateescape") for one in data.split(b"\0")[:-1]], ended
 
 
-def _in_a_child(text: str, run: Mapping[str, Any], environment: Mapping[str, str]) -> None:
-    """Runners may become the program that they start, so one of them has a process of its own."""
+def _in_a_child(text: str, run: Mapping[str, Any], environment: Mapping[str, str]) -> bool:
+    """Runners may become the program that they start, so one of them has a process of its own. Whether it ended in time."""
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
+        os.setsid()
         status = 1
         try:
             if run["do"] in ("pipes-without-shell", "program"):
@@ -66,7 +89,20 @@ def _in_a_child(text: str, run: Mapping[str, Any], environment: Mapping[str, str
         finally:
             sys.stdout.flush()
             os._exit(status)
-    os.waitpid(child, 0)
+    return _ended(child, LONGEST_S + run.get("timeout_s", 0.0))
+
+
+def _ended(child: int, within_s: float) -> bool:
+    """Wait for a child; one that takes longer is killed, with its whole group."""
+    end, pause_s = time.monotonic() + within_s, 0.001
+    while os.waitpid(child, os.WNOHANG) == (0, 0):
+        if time.monotonic() > end:
+            os.killpg(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return False
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, 0.05)
+    return True
 
 
 def _words(text: str, environment: Mapping[str, str]) -> int:

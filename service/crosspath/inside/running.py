@@ -38,7 +38,8 @@ def main() -> int:
         return error.status
     kept["hops"].append([chain["run"]["do"], text])
     if chain.get("arrives"):
-        keep({**kept, "arrived": arrivals(text, chain["run"], chain["arrives"], environment)})
+        arrived, ended = arrivals(text, chain["run"], chain["arrives"], environment)
+        keep({**kept, "arrived": arrived, "ended": ended})
         return 0
     keep(kept)
     return RUNNERS[chain["run"]["do"]](text, chain["run"], environment)

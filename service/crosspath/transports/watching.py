@@ -20,6 +20,8 @@ class Watched:
     """One text per time that the innermost program was started; bytes that are no UTF-8 are lone surrogates."""
     gives_up: str = ""
     """Why a layer refused the text; empty: none did."""
+    ended: bool = True
+    """False: something in front of the innermost program ran on until a time limit ended it."""
 
 
 def watched(report: bytes | None) -> Watched:
@@ -36,7 +38,7 @@ def watched(report: bytes | None) -> Watched:
     told = isinstance(found.get("arrived"), list)
     texts = tuple(text for text in _list(found.get("arrived")) if isinstance(text, str)) if told else None
     reason = found.get("gives_up", "")
-    return Watched(hops, texts, reason if isinstance(reason, str) else "")
+    return Watched(hops, texts, reason if isinstance(reason, str) else "", found.get("ended") is not False)
 
 
 def _list(value: object) -> list[Any]:
