@@ -6,7 +6,8 @@ The directories come first on the import path; the work directory is never on it
 The function gets ``{"text": ..., "tool_calls": [...]}``, and ``work``, a ``pathlib.Path``, where it has a parameter of that name.
 What it returns is the report: None, an exit status, or a dict of ``exit``, ``output`` and ``error``. An exception is status 1.
 
-Written for every Python since 3.8, because it is not ours to choose.
+Written for every Python since 3.8, because it is not ours to choose. What few calls need is imported where it is needed: each
+reply pays for the rest.
 """
 
 from __future__ import annotations
@@ -17,11 +18,8 @@ sys.path[:] = [place for place in sys.path if place != __file__.rpartition("/")[
 
 import contextlib  # noqa: E402
 import importlib  # noqa: E402
-import inspect  # noqa: E402
 import json  # noqa: E402
 import os  # noqa: E402
-import shutil  # noqa: E402
-import traceback  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import TYPE_CHECKING, Any  # noqa: E402
 
@@ -61,7 +59,6 @@ def reported(target: str, reply: dict[str, Any]) -> dict[str, Any]:
     except WrongReportError as error:
         return failed(f"{target} {error}")
     except BaseException as error:  # noqa: BLE001 - also KeyboardInterrupt: someone waits for a report
-        traceback.print_exc()
         return failed(said(error))
 
 
@@ -78,8 +75,8 @@ def call(function: Callable[..., object], reply: dict[str, Any]) -> object:
     """What the function returns; one that is asynchronous is run to its end."""
     given = {"work": Path(os.environ["WORK"])} if "work" in parameters(function) else {}
     value = function(reply, **given)
-    if inspect.isawaitable(value):
-        import asyncio  # here, because it takes 50 ms and few need it
+    if hasattr(value, "__await__"):
+        import asyncio
 
         return asyncio.run(finished(value))
     return value
@@ -92,6 +89,11 @@ async def finished(awaitable: Any) -> object:
 
 def parameters(function: Callable[..., object]) -> set[str]:
     """Names of the parameters; none where Python can't tell."""
+    if hasattr(function, "__code__") and not hasattr(function, "__wrapped__"):
+        code = function.__code__
+        return set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+    import inspect
+
     try:
         return set(inspect.signature(function).parameters)
     except (TypeError, ValueError):
@@ -151,7 +153,10 @@ def failed(text: str) -> dict[str, Any]:
 
 
 def said(error: BaseException) -> str:
-    """The last line of a traceback."""
+    """The last line of the traceback, which goes to standard error."""
+    import traceback
+
+    traceback.print_exception(type(error), error, error.__traceback__)
     return "".join(traceback.format_exception_only(type(error), error)).strip()
 
 
@@ -160,6 +165,8 @@ def leave(report: dict[str, Any], place: Path) -> None:
     with contextlib.suppress(OSError):
         place.parent.chmod(0o700)
     if place.is_dir() and not place.is_symlink():
+        import shutil
+
         shutil.rmtree(place, ignore_errors=True)
     with contextlib.suppress(FileNotFoundError):
         place.unlink()
