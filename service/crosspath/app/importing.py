@@ -19,6 +19,7 @@ from crosspath.errors import ConfigError
 from crosspath.logged import LoggedCall
 from crosspath.logged.instructions import Instructions
 from crosspath.logged.keys import KeyExpression, places_of
+from crosspath.logged.messages import texts_of
 from crosspath.logged.numbering import Trials
 from crosspath.logged.recording import recorded_line
 from crosspath.tasks import RecordedReply, parse_recorded
@@ -37,7 +38,8 @@ class Naming:
 
     task_key: KeyExpression | None = None
     match_instruction: bool = False
-    contract: str = "raw"
+    contract: str | None = None
+    """None: the contract whose text a system message is, word for word; else ``raw``."""
     contract_key: KeyExpression | None = None
     model: str | None = None
     model_key: KeyExpression | None = None
@@ -132,8 +134,10 @@ def recorded_lines(calls: Iterable[LoggedCall], tasks: Sequence[Task], naming: N
             _suggest(counts, call, matcher)
         elif (model := matcher.model_of(call)) is None:
             counts.unmatched.add("no model is named in it; name it with --model", call.place)
+        elif (contract := matcher.contract_of(call)) is None:
+            counts.unmatched.add("--contract-key finds nothing in it", call.place)
         else:
-            yield from _lines(call, (model, task, matcher.contract_of(call)), trials, counts)
+            yield from _lines(call, (model, task, contract), trials, counts)
 
 
 def _lines(call: LoggedCall, key: tuple[str, str, str], trials: Trials, counts: Counts) -> Iterator[str]:
@@ -182,6 +186,9 @@ class _Matcher:
         self.ids: Collection[str] = {task.id for task in tasks}
         self._naming = naming
         self._instructions = Instructions(tasks) if naming.match_instruction else None
+        self._contracts = (
+            {} if naming.contract else {catalogue.contract(name).text.strip(): name for name in catalogue.contract_names()}
+        )
 
     def task_of(self, call: LoggedCall) -> "str | _Unmatched":
         """The id of its task, or why it has none."""
@@ -212,10 +219,13 @@ class _Matcher:
             return naming.model_key.of(call.entry)
         return naming.model or call.model or (call.reply.served_model if call.reply else None)
 
-    def contract_of(self, call: LoggedCall) -> str:
-        """The name of the contract that the model was told."""
-        key = self._naming.contract_key
-        return (key.of(call.entry) if key else call.contract) or self._naming.contract
+    def contract_of(self, call: LoggedCall) -> str | None:
+        """The name of the contract that the model was told: as given, as the expression finds it, or by its own words."""
+        key, given = self._naming.contract_key, self._naming.contract
+        if given or key:
+            return given or (key.of(call.entry) if key else None)
+        told = (self._contracts.get(text.strip()) for text in texts_of(call.messages, "system"))
+        return call.contract or next((name for name in told if name), "raw")
 
 
 def naming(
@@ -243,7 +253,7 @@ def naming(
     return Naming(
         task_key=_expression(task_key, "--task-key"),
         match_instruction=match_instruction,
-        contract=contract or "raw",
+        contract=contract,
         contract_key=_expression(contract_key, "--contract-key"),
         model=model,
         model_key=_expression(model_key, "--model-key"),

@@ -14,7 +14,7 @@ from crosspath.logged.inspect_logs import sample_calls
 from crosspath.logged.langfuse_exports import is_generation, langfuse_calls, observations, wrappers
 from crosspath.logged.mlflow_traces import is_trace, mlflow_calls
 from crosspath.logged.openai_lines import batch_request, openai_calls
-from crosspath.logged.shapes import Unreadable, fields, objects
+from crosspath.logged.shapes import Unreadable, fields, is_object, objects
 from crosspath.logged.zipped import Archive
 from crosspath.tasks.places import known_names
 
@@ -90,7 +90,7 @@ def _values(files: Sequence[Path]) -> Iterator[tuple[str, object]]:
             for place, value in (table if file.suffix.lower() == ".csv" else documents)(content, str(file)):
                 if isinstance(value, Unreadable):
                     wrong = wrong or [value]
-                readable = readable or not isinstance(value, Unreadable)
+                readable = readable or is_object(value)
                 yield place, value
         if wrong and not readable:
             raise ConfigError(f"nothing in it can be read: {wrong[0]}", source=str(file))

@@ -30,7 +30,10 @@ def import_logs(
         bool, typer.Option("--match-instruction", help="Or: the task whose instruction stands word for word in the messages.")
     ] = False,
     file: FilesArgument = None,
-    contract: Annotated[str | None, typer.Option("--contract", help="Contract that the model was told. Default: raw.")] = None,
+    contract: Annotated[
+        str | None,
+        typer.Option("--contract", help="Contract that the model was told. Default: as its text in the messages says, else raw."),
+    ] = None,
     contract_key: Annotated[str | None, typer.Option("--contract-key", metavar="EXPR", help="Or: where a call names it.")] = None,
     model: Annotated[str | None, typer.Option("--model", help="Name of the model. Default: as it was asked for.")] = None,
     model_key: Annotated[str | None, typer.Option("--model-key", metavar="EXPR", help="Or: where a call names it.")] = None,

@@ -59,7 +59,8 @@ def langfuse_calls(observation: Mapping[str, Any], place: str) -> Iterator[Logge
 def _named(observation: Mapping[str, Any]) -> dict[str, Any]:
     """Under the API's names, with objects where an export has their JSON as text."""
     named = {_NAMES.get(name, name): value for name, value in observation.items() if value is not None or name not in _NAMES}
-    return {name: inner(value) if name in _STRUCTURED else value for name, value in named.items()}
+    named = {name: inner(value) if name in _STRUCTURED else value for name, value in named.items()}
+    return named | {"metadata": {name: inner(value) for name, value in fields(named.get("metadata")).items()}}
 
 
 def _output(output: object) -> object:

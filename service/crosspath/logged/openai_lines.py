@@ -75,7 +75,7 @@ def _answered(response: dict[str, Any]) -> object:
     status = response.get("status_code", response.get("status"))
     body = _body(response, ("choices", "output", "role", "error", "object"))
     if isinstance(status, int) and status >= 400:
-        return {"error": fields(body.get("error")) or {"code": f"status {status}"}}
+        return {"error": fields(body.get("error")) or {"code": f"http_{status}"}}
     raw = (
         first(text(response.get(name)) for name in _BODIES)
         if body is response and not body.keys() & {"choices", "role"}
