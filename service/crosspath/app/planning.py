@@ -1,6 +1,7 @@
 """``crosspath plan``: what a spec will do and cost at worst, as one document and as text."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ from crosspath.app.readiness import check_prices, check_suites, missing_keys, re
 from crosspath.app.resolve import Resolved
 from crosspath.pipeline.answers import provider, unused_lines
 from crosspath.pipeline.budget import ASSUMED_OUTPUT_TOKENS
-from crosspath.pipeline.plan import undisclosed
+from crosspath.pipeline.plan import Plan, undisclosed
+from crosspath.pipeline.wording_groups import wording_groups
 
 
 def plan_document(spec: Path) -> dict[str, Any]:
@@ -43,7 +45,22 @@ def plan_document(spec: Path) -> dict[str, Any]:
         "warnings": list(_warnings(resolved, costs)),
         "cells": [_cell(resolved, cell) for cell in resolved.plan.cells],
         "not_applicable": dict(resolved.plan.not_applicable),
+        "wordings": list(_wordings(resolved.plan)),
     }
+
+
+def _wordings(plan: Plan) -> Iterator[dict[str, Any]]:
+    """Of each group of wordings: the candidates, the requests that they share, and those that each wording takes for itself."""
+    for group in wording_groups(plan.candidates, plan.contracts):
+        first, *_ = (candidate.name for candidate, _ in group.values())
+        untold = {cell.generation.digest for cell in plan.cells if cell.candidate == first and cell.told == "R"}
+        each = len(plan.tasks) * plan.trials
+        yield {
+            "contracts": list(group),
+            "candidates": [candidate.name for candidate, _ in group.values()],
+            "requests_shared": len(untold) * each,
+            "requests_each": each,
+        }
 
 
 def _cell(resolved: Resolved, cell: Any) -> dict[str, Any]:
@@ -104,6 +121,11 @@ def plan_text(document: dict[str, Any]) -> str:
         told = f"{cell['model']} told {cell['contract']}{asked}, done {cell['transport']}"
         lines.append(f"  {cell['candidate']}: {cell['cell']}  {told}")
     lines += [f"  {name}: not applicable, {reason}" for name, reason in document["not_applicable"].items()]
+    lines += [
+        f"{group['candidates'][0]}: {len(group['contracts'])} wordings, {group['requests_each']} requests each;"
+        f" {group['requests_shared']} more are told nothing of the path and made once for all"
+        for group in document["wordings"]
+    ]
     lines += [f"! {warning}" for warning in document["warnings"]]
     return "\n".join(lines)
 
