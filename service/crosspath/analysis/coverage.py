@@ -4,6 +4,9 @@ from collections.abc import Sequence
 
 from crosspath.types import Abstention, Cell, Decomposition
 
+MISSING_PROGRAM = "fault:missing_program"
+"""What stands for a cause where a path needs a program that the worker does not have."""
+
 
 def inconclusive(decomposition: Decomposition) -> bool:
     """Whether fewer than half of the planned trials of any cell have a verdict: lost to faults, or unstable."""
@@ -13,6 +16,12 @@ def inconclusive(decomposition: Decomposition) -> bool:
 def unobserved(decomposition: Decomposition) -> bool:
     """Whether cells were planned and not one trial of any has a verdict."""
     return bool(decomposition.cells) and not any(cell.scored for cell in decomposition.cells)
+
+
+def untried(decomposition: Decomposition) -> bool:
+    """Whether a program that the candidate's own path needs is missing, so that nothing ran on it."""
+    own = [cell for cell in decomposition.cells if cell.done == "N" and cell.planned]
+    return bool(own) and all(cell.causes.get(MISSING_PROGRAM) == cell.planned for cell in own)
 
 
 def infeasible_only(decomposition: Decomposition) -> bool:

@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from crosspath.analysis.compare import paired
+from crosspath.analysis.coverage import MISSING_PROGRAM
 from crosspath.analysis.decompose import CellInput, decompose
 from crosspath.analysis.stats import ALPHA
 from crosspath.analysis.wording import control_word
 from crosspath.types import Apart, Cell, CellRow, Control, Effect, Estimate, PathCost, PathRanking, Side, Standing
-
-MISSING_PROGRAM = "fault:missing_program"
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from crosspath.analysis.configuration import configuration_section
 from crosspath.analysis.coverage import infeasible_only
 from crosspath.analysis.decompose import as_deployed
 from crosspath.analysis.partitions import partition_lines, partition_section
+from crosspath.analysis.path_tables import path_lines, path_section
 from crosspath.analysis.rankings import Rankings, RankRow, rank
 from crosspath.analysis.stages import stage_of
 from crosspath.analysis.styles import style_lines, style_section
@@ -47,17 +48,26 @@ _LIMITS = """\
 """
 
 
+MOST_IN_FULL = 8
+"""So many candidates at most have a paragraph each in a terminal."""
+
+
 def summary_text(judgement: Judgement) -> str:
     """The evaluation in plain words for a terminal: what must not be missed, one paragraph per candidate, spend."""
     blocks = [f"WARNING: {warning}" for warning in judgement.warnings]
     wordings = beside_compensation(judgement.wording_spreads)
-    for decomposition in judgement.decompositions:
+    for decomposition in () if in_short(judgement) else judgement.decompositions:
         blocks.append(paragraph(decomposition, wordings.get(decomposition.candidate, "")))
         blocks += [] if infeasible_only(decomposition) else [f"  {control_line(decomposition)}."]
     blocks += _beside(judgement)
     blocks += [f"WARNING: {comparison.warning}." for comparison in judgement.comparisons if comparison.warning]
     lines = [*blocks, f"Spent: {spend_line(judgement.spend)}."]
     return "\n".join(one_line(line) for line in lines) + "\n"  # a served model's name must not add a line
+
+
+def in_short(judgement: Judgement) -> bool:
+    """Whether there are so many candidates through so many paths that a terminal shows the ranking in their place."""
+    return bool(judgement.path_rankings) and len(judgement.decompositions) > MOST_IN_FULL
 
 
 def _beside(judgement: Judgement) -> list[str]:
@@ -67,6 +77,7 @@ def _beside(judgement: Judgement) -> list[str]:
         *partition_lines(judgement.partition_gaps),
         *style_lines(judgement.style_spreads),
         *wording_lines(judgement.wording_spreads),
+        *path_lines(judgement.path_rankings),
     ]
 
 
@@ -80,6 +91,7 @@ def report_markdown(head: EvaluationHead, lock: Lock, judgement: Judgement, plan
         "## In plain words\n",
         *(markdown(paragraph(one, wordings.get(one.candidate, ""))) + "\n" for one in judgement.decompositions),
         *(markdown(line) + "\n" for line in _beside(judgement)),
+        path_section(judgement.path_rankings),
         *(_candidate(decomposition, judgement, planned) for decomposition in judgement.decompositions),
         abstention_section(judgement.abstentions, planned, judgement.scores),
         partition_section(judgement.partition_gaps),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from crosspath.analysis import decomposition_tables, report_markdown, summary_text
 from crosspath.analysis.partitions import partition_rows
+from crosspath.analysis.path_tables import PATH_COLUMNS, path_rows
 from crosspath.analysis.styles import STYLE_COLUMNS, style_rows
 from crosspath.analysis.tables import DECLINING_COLUMNS
 from crosspath.analysis.wording_tables import WORDING_COLUMNS, wording_rows
@@ -33,6 +34,7 @@ _EMPTY = {
         "value", "low", "high", "n", "missing", "unstable", "worst", "best", "estimand", "method", "p_value",
     ),
     "styles": STYLE_COLUMNS,
+    "paths": PATH_COLUMNS,
     "wordings": WORDING_COLUMNS,
     "abstentions": DECLINING_COLUMNS,
 }  # fmt: skip
@@ -138,6 +140,12 @@ class Evaluation:
         """One row per wording of a contract, for candidates that differ in nothing else: ``rate`` (0 to 1), ``compensation`` and
         ``value`` (difference to the contract ``first``, -1 to 1) with their intervals, and how far all lie apart (``spread``)."""
         return _framed("wordings", wording_rows(self.judgement.wording_spreads))
+
+    @cached_property
+    def paths(self) -> "pd.DataFrame":
+        """What each path costs: one row per path that the same replies went through, best first: ``rank``, ``rate`` (0 to 1),
+        ``damage`` (-1 to 1), and ``to_best``, whose intervals hold together; the last ones are ``apart`` and not ranked."""
+        return _framed("paths", path_rows(self.judgement.path_rankings))
 
     def _frame(self, table: str) -> "pd.DataFrame":
         return _framed(table, getattr(decomposition_tables(self.judgement, self.facts.cells), table))

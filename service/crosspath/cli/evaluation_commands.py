@@ -111,6 +111,8 @@ def replay(
     from crosspath.app import api
     from crosspath.app.resolve import read_own
 
+    if not transport and not all_transports:
+        raise typer.BadParameter("name at least one path, or give --all-transports", param_hint="'--transport'")
     own = read_own(paths, spec)
     with live_progress(quiet=as_json) as progress:
         replayed = api.replay(
@@ -126,7 +128,7 @@ def replay(
             progress=progress,
             notify=remark,
         )
-    finish(replayed, as_json)
+    finish(replayed, as_json, every=all_transports)
 
 
 def report(
@@ -207,6 +209,7 @@ def document_of(evaluation: "Evaluation") -> dict[str, Any]:
         "partition_gaps": [gap.model_dump(mode="json") for gap in judgement.partition_gaps],
         "style_spreads": [spread.model_dump(mode="json") for spread in judgement.style_spreads],
         "wording_spreads": [spread.model_dump(mode="json") for spread in judgement.wording_spreads],
+        "path_rankings": [ranking.model_dump(mode="json") for ranking in judgement.path_rankings],
         "spend": judgement.spend.model_dump(mode="json"),
         "failures": tables.failures,
         "misreports": tables.misreports,
@@ -214,40 +217,44 @@ def document_of(evaluation: "Evaluation") -> dict[str, Any]:
     }
 
 
-def finish(evaluation: "Evaluation", as_json: bool) -> None:
-    """Print a result and leave with the exit code that it deserves."""
+def finish(evaluation: "Evaluation", as_json: bool, *, every: bool = False) -> None:
+    """Print a result and leave with the exit code that it deserves; ``every``: see :func:`exit_code`."""
     if as_json:
         print_json(document_of(evaluation))
     else:
         print_summary(evaluation)
-    leave(evaluation)
+    leave(evaluation, every=every)
 
 
-def leave(*evaluations: "Evaluation") -> None:
+def leave(*evaluations: "Evaluation", every: bool = False) -> None:
     """Say what was not logged, and leave with the gravest exit code."""
     for evaluation in evaluations:
         if evaluation.tracking_error:
             remark(f"crosspath: not logged to MLflow: {evaluation.tracking_error}; try: crosspath log {evaluation.id}")
-    if code := max(map(exit_code, evaluations)):
+    if code := max(exit_code(evaluation, every=every) for evaluation in evaluations):
         raise typer.Exit(code)
 
 
-def exit_code(evaluation: "Evaluation") -> int:
+def exit_code(evaluation: "Evaluation", *, every: bool = False) -> int:
     """0 done; 3 a limit was reached or too few trials have a verdict; 4 a broken control; 5 something outside failed.
 
     Replies that a recording or baseline does not hold are known before the start, and no repetition would bring them: they
-    are missing data with a warning, not a failure, as long as every cell has a verdict on half of its trials.
+    are missing data with a warning, not a failure, as long as every cell has a verdict on half of its trials. The same holds for
+    a program that a path needs and that is not installed. ``every``: nobody chose the paths, so one that can't be tried or whose
+    control is broken takes only itself out, as long as another one is left.
     """
     from crosspath.analysis import inconclusive
-    from crosspath.analysis.coverage import inconclusive_declining
+    from crosspath.analysis.coverage import inconclusive_declining, untried
 
     facts, decompositions = evaluation.facts, evaluation.judgement.decompositions
+    usable = [one for one in decompositions if one.control.status != "broken" and not untried(one)]
+    decompositions = tuple(usable) if every and usable else decompositions
     faults = [record.fault for record in (*facts.trials, *facts.replays) if record.fault]
     if any(d.control.status == "broken" for d in decompositions):
         return EXIT_INVALID
     if any(fault.boundary == "budget" for fault in faults):
         return EXIT_INCONCLUSIVE
-    if evaluation.tracking_error or any(fault.type != "not_recorded" for fault in faults):
+    if evaluation.tracking_error or any(fault.type not in ("not_recorded", "missing_program") for fault in faults):
         return EXIT_INFRASTRUCTURE
     thin = any(map(inconclusive, decompositions)) or inconclusive_declining(decompositions, evaluation.judgement.abstentions)
     return EXIT_INCONCLUSIVE if thin else EXIT_DONE
@@ -255,7 +262,35 @@ def exit_code(evaluation: "Evaluation") -> int:
 
 def print_summary(evaluation: "Evaluation") -> None:
     """A result in plain words, the table of its cells, and where it is kept."""
+    from crosspath.analysis.report import in_short
+
     say(evaluation.summary().rstrip() + "\n")
+    if not in_short(evaluation.judgement):
+        _print_cells(evaluation)
+    _print_rankings(evaluation)
+    say(f"evaluation  {evaluation.id}  ({evaluation.facts.head.status})")
+    if evaluation.facts.head.status == "stopped":
+        say("            the same command goes on: it asks only for what is missing")
+    if evaluation.url:
+        say(f"in MLflow   {evaluation.url}")
+        if evaluation.opens_with:
+            say(f"            {evaluation.opens_with}   opens it")
+    say(f"whole report: crosspath report {evaluation.id}")
+
+
+def _print_rankings(evaluation: "Evaluation") -> None:
+    """What each path costs, where the same replies went through several."""
+    from crosspath.analysis.path_tables import SHORT_COLUMNS, short_row
+
+    for ranking in evaluation.judgement.path_rankings:
+        say(f"{ranking.model}, told {ranking.contract}:")
+        print_table(SHORT_COLUMNS, list(map(short_row, ranking.paths)))
+    if evaluation.judgement.path_rankings:
+        say("damage and differences in points; those to the first path are 95 % together (Bonferroni), for families like these")
+        say(f"which path to take: crosspath recommend {evaluation.id}")
+
+
+def _print_cells(evaluation: "Evaluation") -> None:
     cells = evaluation.judgement.decompositions
     rows = [
         (
@@ -272,14 +307,6 @@ def print_summary(evaluation: "Evaluation") -> None:
         say("not told: the contract tells about another path than this one")
     if any(d.blind for d in cells):
         say("blind: nothing passes on the reference path, so there is nothing that a path could break")
-    say(f"evaluation  {evaluation.id}  ({evaluation.facts.head.status})")
-    if evaluation.facts.head.status == "stopped":
-        say("            the same command goes on: it asks only for what is missing")
-    if evaluation.url:
-        say(f"in MLflow   {evaluation.url}")
-        if evaluation.opens_with:
-            say(f"            {evaluation.opens_with}   opens it")
-    say(f"whole report: crosspath report {evaluation.id}")
 
 
 EFFECTS = ("damage", "compensation", "matched_gap")

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from crosspath.analysis.coverage import untried
 from crosspath.analysis.partitions import contamination_warning
 from crosspath.pipeline.disclosure import mismatch
 from crosspath.pipeline.planted import planted
@@ -11,6 +12,8 @@ from crosspath.pipeline.toolchains import mixture
 from crosspath.transports import is_fenced
 from crosspath.types import Decomposition, Facts, Fault, PartitionGap, Request
 
+MOST_APART = 6
+"""So many candidates at most are warned about one by one."""
 MESSAGE_CHARACTERS = 160
 """Longest message of a fault that a warning repeats."""
 
@@ -36,12 +39,21 @@ def warnings_of(
 
 
 def _controls(decompositions: Sequence[Decomposition]) -> Iterator[str]:
-    for decomposition in decompositions:
-        if decomposition.control.status != "holds" and any(cell.scored for cell in decomposition.cells):
-            yield (
-                f"{decomposition.candidate}: the control is {decomposition.control.status}"
-                f" ({decomposition.control.reason or 'no reason given'}); its effects are not to be used."
-            )
+    doubtful = [
+        one
+        for one in decompositions
+        if one.control.status != "holds" and any(cell.scored for cell in one.cells) and not untried(one)
+    ]
+    if len(doubtful) > MOST_APART:
+        kinds = Counter(one.control.status for one in doubtful)
+        words = " and ".join(f"{status} for {number}" for status, number in sorted(kinds.items()))
+        yield f"The control is {words} of {len(decompositions)} candidates; their effects are not to be used (see the report)."
+        return
+    for decomposition in doubtful:
+        yield (
+            f"{decomposition.candidate}: the control is {decomposition.control.status}"
+            f" ({decomposition.control.reason or 'no reason given'}); its effects are not to be used."
+        )
 
 
 def _floors(decompositions: Sequence[Decomposition]) -> Iterator[str]:
