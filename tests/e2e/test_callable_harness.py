@@ -127,6 +127,13 @@ def test_what_a_function_may_return(body: str, exit_: int, error: str, bubblewra
     assert said.error.startswith(error)
 
 
+def test_the_traceback_is_the_users(bubblewrap: Sandbox, tmp_path: Path) -> None:
+    """Standard error shows where in the user's code an exception came from, and nothing of how it was called."""
+    trace = execute(bubblewrap, agent(tmp_path, "import no_such_module"), "x").results[0].stderr.data.decode()
+    assert f'File "{tmp_path}/agent.py", line 4, in run_reply' in trace
+    assert "calling.py" not in trace
+
+
 def test_an_asynchronous_function(bubblewrap: Sandbox, tmp_path: Path) -> None:
     """It is run to its end."""
     text = "import asyncio\n\nasync def run_reply(reply):\n    await asyncio.sleep(0)\n    return 6\n"

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import TracebackType
 
 LONGEST_TEXT = 150_000
 """Characters of ``output`` and ``error`` that are kept: a report of more than 4 MiB is not read."""
@@ -156,8 +157,16 @@ def said(error: BaseException) -> str:
     """The last line of the traceback, which goes to standard error."""
     import traceback
 
-    traceback.print_exception(type(error), error, error.__traceback__)
+    traceback.print_exception(type(error), error, users_part(error.__traceback__))
     return "".join(traceback.format_exception_only(type(error), error)).strip()
+
+
+def users_part(trace: TracebackType | None) -> TracebackType | None:
+    """A traceback without how we got to the user's code."""
+    ours = (__file__, importlib.__file__)
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith((*ours, "<frozen importlib")):
+        trace = trace.tb_next
+    return trace
 
 
 def leave(report: dict[str, Any], place: Path) -> None:
