@@ -89,8 +89,12 @@ def catches_everything(node: ast.AST) -> bool:
 
 
 def test_no_broad_except() -> None:
-    """Only ``errors.boundary`` turns foreign exceptions into ours; nothing else swallows what it does not know."""
-    broad = {name(path) for path in MODULES for node in ast.walk(tree(path)) if catches_everything(node)}
+    """Only ``errors.boundary`` turns foreign exceptions into ours; nothing else swallows what it does not know.
+
+    Programs that run in the sandbox stand around code of others there, and tell how it ended.
+    """
+    ours = [path for path in MODULES if path.parent.name != "inside"]
+    broad = {name(path) for path in ours for node in ast.walk(tree(path)) if catches_everything(node)}
     assert broad == {"service/crosspath/errors.py"}
 
 
@@ -103,7 +107,7 @@ def test_every_dependency_is_used() -> None:
 def test_every_import_is_declared() -> None:
     """What is imported comes from the standard library, from this project or from a declared dependency."""
     declared = set().union(*dependencies().values())
-    foreign = imported(MODULES) - set(sys.stdlib_module_names) - {"crosspath"}
+    foreign = imported(MODULES) - set(sys.stdlib_module_names) - {"crosspath", "inside"}  # its own name in the sandbox
     assert sorted(foreign - declared) == []
 
 
