@@ -2,7 +2,8 @@
 
 import os
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import zip_longest
@@ -60,6 +61,7 @@ class Imported:
         return (line.removesuffix("\n") for line in self.content)
 
 
+@contextmanager
 def import_replies(
     sources: Sequence[str],
     kind: str,
@@ -70,8 +72,10 @@ def import_replies(
     force: bool = False,
     tracking_uri: str | None = None,
     store: str | None = None,
-) -> Imported:
+) -> Generator[Imported]:
     """Read logs, and make a recording of the calls that belong to a task. Nothing is written where none does.
+
+    The recording itself can be read inside of the ``with`` block.
 
     Raises:
         ConfigError: a source, an option or a task file is wrong, or ``out`` exists and would change.
@@ -79,14 +83,14 @@ def import_replies(
     """
     tasks, counts = known_tasks(files), Counts()
     calls = read_logged(sources, kind, tracking_uri or default_uri(store_directory(store)))
-    content = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES, "w+", encoding="ascii", newline="\n")  # noqa: SIM115 - handed on
-    content.writelines(f"{line}\n" for line in recorded_lines(calls, tasks, names, counts))
-    if not counts.read:
-        raise ConfigError(f"holds no model call that --from {kind} knows", source=", ".join(sources))
-    wanted = out if counts.matched else None
-    if wanted is not None:
-        _write(wanted, content, force)
-    return Imported(counts, None if wanted is None else str(wanted), content)
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES, "w+", encoding="ascii", newline="\n") as content:
+        content.writelines(f"{line}\n" for line in recorded_lines(calls, tasks, names, counts))
+        if not counts.read:
+            raise ConfigError(f"holds no model call that --from {kind} knows", source=", ".join(sources))
+        wanted = out if counts.matched else None
+        if wanted is not None:
+            _write(wanted, content, force)
+        yield Imported(counts, None if wanted is None else str(wanted), content)
 
 
 def _write(out: Path, content: IO[str], force: bool) -> None:

@@ -1,13 +1,16 @@
 """``crosspath import``: a recording from the logs of other programs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from crosspath.cli.catalogue_commands import FilesArgument
 from crosspath.cli.exits import EXIT_USAGE
 from crosspath.cli.output import JsonFlag, StoreOption, print_json, remark, say
+
+if TYPE_CHECKING:
+    from crosspath.app.importing import Imported
 
 
 def register(app: typer.Typer) -> None:
@@ -49,7 +52,6 @@ def import_logs(
 
     With --json the counts are printed, and no recording without --out.
     """
-    from crosspath.app.import_counts import counts_text
     from crosspath.app.importing import import_replies, naming
 
     names = naming(
@@ -60,15 +62,22 @@ def import_logs(
         model=model,
         model_key=model_key,
     )
-    done = import_replies(sources, kind, names, files=file or (), out=out, force=force, tracking_uri=tracking_uri, store=store)
+    options: dict[str, Any] = {"files": file or (), "out": out, "force": force, "tracking_uri": tracking_uri, "store": store}
+    with import_replies(sources, kind, names, **options) as done:
+        _print(done, out is not None, as_json)
+    if not done.counts.matched:
+        raise typer.Exit(EXIT_USAGE)
+
+
+def _print(done: "Imported", to_file: bool, as_json: bool) -> None:
+    from crosspath.app.import_counts import counts_text
+
     if as_json:
         print_json(done.counts.document() | {"file": done.file})
-    elif out is None:
+    elif to_file:
+        say(counts_text(done.counts))
+        say(f"wrote {done.file}" if done.file else "nothing was written")
+    else:
         for line in done.lines():
             say(line)
         remark(counts_text(done.counts))
-    else:
-        say(counts_text(done.counts))
-        say(f"wrote {done.file}" if done.counts.matched else "nothing was written")
-    if not done.counts.matched:
-        raise typer.Exit(EXIT_USAGE)

@@ -50,9 +50,7 @@ class Archive:
             raise Unreadable("is encrypted")
         content = self._zstandard(info, limit) if info.compress_type == ZSTANDARD else self._known(info, limit)
         if len(content) > limit:
-            raise Unreadable(
-                f"unpacks to more than {MAX_MEMBER_BYTES // 2**20} MiB, or {MAX_TOTAL_BYTES // 2**30} GiB with the others"
-            )
+            raise _too_long()
         self._left -= len(content)
         return content
 
@@ -68,7 +66,9 @@ class Archive:
     def _zstandard(self, info: zipfile.ZipInfo, limit: int) -> bytes:
         import pyarrow
 
-        packed = self._packed(info, limit)
+        if info.compress_size > limit:
+            raise _too_long()
+        packed = self._packed(info)
         try:
             with pyarrow.CompressedInputStream(pyarrow.BufferReader(packed), "zstd") as stream:
                 content = stream.read(limit + 1)
@@ -78,7 +78,7 @@ class Archive:
             raise Unreadable("is damaged", "its checksum is another one")
         return content
 
-    def _packed(self, info: zipfile.ZipInfo, limit: int) -> bytes:
+    def _packed(self, info: zipfile.ZipInfo) -> bytes:
         """The packed bytes behind the member's own header."""
         self._file.seek(info.header_offset)
         header = self._file.read(_LOCAL_HEADER.size)
@@ -86,4 +86,8 @@ class Archive:
             raise Unreadable("is damaged", "no header")
         _, name_bytes, extra_bytes = _LOCAL_HEADER.unpack(header)
         self._file.seek(name_bytes + extra_bytes, 1)
-        return self._file.read(min(info.compress_size, limit))
+        return self._file.read(info.compress_size)
+
+
+def _too_long() -> Unreadable:
+    return Unreadable(f"unpacks to more than {MAX_MEMBER_BYTES // 2**20} MiB, or {MAX_TOTAL_BYTES // 2**30} GiB with the others")
