@@ -328,13 +328,14 @@ class FactIndex:
         )
 
     def wording_spreads(self, decompositions: Sequence[Decomposition]) -> tuple[WordingSpread, ...]:
-        """Candidates that are told about their path in other words and else are alike, in NN; empty without any."""
+        """Candidates that are told about their own path in other words and else are alike, in NN; empty without any."""
         by_name = {decomposition.candidate: decomposition for decomposition in decompositions}
         found: list[WordingSpread] = []
         for group in wording_groups(self.facts.lock.candidates, self._contracts):
             cells = {name: self.cells_of(candidate.name) for name, (candidate, _) in group.items()}
             candidate, contract = next(iter(group.values()))
-            if all({"RN", "NN"} <= one.keys() for one in cells.values()):
+            told = same_path(contract.discloses, candidate.transport, self._path_specs)
+            if told and all({"RN", "NN"} <= one.keys() for one in cells.values()):
                 worded = {name: self._worded(by_name[group[name][0].name], own) for name, own in cells.items()}
                 found.append(wording_spread(contract.discloses, candidate.transport, worded))
         return tuple(found)
