@@ -176,6 +176,13 @@ def heredoc_script(text: str, options: Options) -> str:
     return f'cat > "$HOME/script.sh" <<{opener}\n{text}\n{delimiter}\n{options.get("shell", "bash")} "$HOME/script.sh"\n'
 
 
+def session_lines(text: str, options: Options) -> str:
+    """What a persistent shell is given: the text, and a command that prints a marker with its status."""
+    if options["same_line"]:
+        return f'{text}; rc=$?; printf "MARK:%d\\n" $rc\n'
+    return f'{text}\nrc=$?; printf "\\nMARK:%d\\n" $rc\n'
+
+
 EDITS: Mapping[str, Edit] = MappingProxyType(
     {
         "trim": trim,

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NoReturn
 
+from .edits import session_lines
 from .typed import typed, typed_into_tmux
 
 Options = Mapping[str, Any]
@@ -177,9 +178,7 @@ def pipes_without_shell(text: str, options: Options, environment: Environment) -
 
 def session(text: str, options: Options, environment: Environment) -> int:
     """A shell that reads the text and then a marker with its status; without a marker the caller is told a failure."""
-    given = (
-        f'{text}; rc=$?; printf "MARK:%d\\n" $rc\n' if options["same_line"] else f'{text}\nrc=$?; printf "\\nMARK:%d\\n" $rc\n'
-    )
+    given = session_lines(text, options)
     with subprocess.Popen(["bash"], env=dict(environment), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as shell_:
         output, _ = shell_.communicate(given.encode("utf-8", "surrogateescape"))
     head, found, tail = output.rpartition(b"MARK:")
