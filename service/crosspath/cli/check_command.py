@@ -26,6 +26,13 @@ def check_tasks(
     validator: Annotated[
         str, typer.Option("--validator", help="Suite that judges and is audited: a name or a YAML file.")
     ] = "exact",
+    transport: Annotated[
+        list[str] | None,
+        typer.Option("--transport", "-t", help="A path that right commands must survive, encoded; default: a few plain ones."),
+    ] = None,
+    all_transports: Annotated[
+        bool, typer.Option("--all-transports", help="Every path that ships and can be survived (takes minutes).")
+    ] = False,
     heldout_seed_env: Annotated[
         str | None,
         typer.Option("--heldout-seed-env", help="Variable with a seed: the tasks drawn from it in place of the public ones."),
@@ -34,7 +41,8 @@ def check_tasks(
 ) -> None:
     """Prove that each task measures something, and that no wrong final state passes; say what would mend a weak one."""
     try:
-        report = _checked(file or [], tasks_dir, validator, heldout_seed_env, quiet=as_json)
+        names = _transports(transport, everything=all_transports)
+        report = _checked(file or [], tasks_dir, validator, names, heldout_seed_env, quiet=as_json)
     except KeyboardInterrupt:
         raise Interrupted("interrupted; the same command begins anew") from None
     if as_json:
@@ -45,13 +53,27 @@ def check_tasks(
         raise typer.Exit(EXIT_FAIL)
 
 
-def _checked(files: list[Path], directory: Path | None, validator: str, seed: str | None, *, quiet: bool) -> "Report":
+def _transports(given: list[str] | None, *, everything: bool) -> list[str] | None:
+    """The paths to prove; None: those that always are."""
+    from crosspath.errors import ConfigError
+    from crosspath.transports import survivable_presets
+
+    if not everything:
+        return given
+    if given:
+        raise ConfigError("give --transport or --all-transports, not both", field="--all-transports")
+    return [name for name in survivable_presets() if name != "raw"]
+
+
+def _checked(
+    files: list[Path], directory: Path | None, validator: str, transports: list[str] | None, seed: str | None, *, quiet: bool
+) -> "Report":
     from crosspath.app.heldout import seed_named
     from crosspath.app.task_checks import check, read_sources
 
     sources = read_sources(files, directory, seed_named(seed))
     with _progress(quiet=quiet) as notify:
-        return check(sources, validator=validator, notify=notify)
+        return check(sources, validator=validator, transports=transports, notify=notify)
 
 
 @contextmanager

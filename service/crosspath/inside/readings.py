@@ -76,10 +76,12 @@ def _parsed(text: str, *, lenient: bool) -> str:
     return value
 
 
+_ESCAPE = re.compile(r'(\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))|\\|"')
+
+
 def _repaired(text: str) -> str:
     """What lenient parsers of model output do: quotes inside of a string and unknown escapes are taken as they stand."""
-    text = re.sub(r'(?<!\\)((?:\\\\)*)"', r'\1\\"', text)
-    return re.sub(r'\\(?!["\\/bfnrtu])', r"\\\\", text)
+    return _ESCAPE.sub(lambda found: found[0] if found[1] else "\\" + found[0], text)
 
 
 def jinja(text: str, options: Options) -> str:

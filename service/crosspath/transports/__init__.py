@@ -6,7 +6,7 @@ from crosspath.transports.commands import reply_json
 from crosspath.transports.config import parse_path
 from crosspath.transports.express import express, express_abstention
 from crosspath.transports.layers import MAX_ARGUMENT_BYTES
-from crosspath.transports.paths import Path, assemble
+from crosspath.transports.paths import Path, assemble, survivable_presets
 from crosspath.transports.presets import find_path, preset, preset_names
 from crosspath.transports.problems import PRECEDENCE
 from crosspath.transports.watching import Watched, watched
@@ -27,5 +27,6 @@ __all__ = [
     "preset",
     "preset_names",
     "reply_json",
+    "survivable_presets",
     "watched",
 ]

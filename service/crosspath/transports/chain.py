@@ -17,9 +17,13 @@ MAX_LAYERS = 16
 MAX_TEXT_CHARACTERS = 16 * 2**20
 """Longest text between two layers; far more than any program takes as an argument, little enough for any memory."""
 Watch = Literal["hops", "arrivals"]
-"""What the part inside the sandbox leaves as a report: each hop, or also what arrives at the innermost program, which is not run."""
+"""What the part inside the sandbox leaves as a report: each hop; or also what arrives at the innermost program, then not run."""
 REPORT = "hops.json"
-_HARD = " \t\\\"'`$!\n#~*?{}()[];&|<>=%^-+,:@/.\r\x01\x7f\u65e5\u00e9 {{x}} {% y %} &lt; $(z) \\n ```\nEOF\n " + "0123456789" * 9
+_HARD = (
+    " \t\\\"'`$!\n#~*?{}()[];&|<>=%^-+,:@/.\r\x01\x7f\u65e5\u00e9 {{x}} {% y %} &lt; $(z) \\n ```\nEOF\n "
+    + "".join(map(chr, range(32, 127)))
+    + "0123456789" * 9
+)
 """A text that only an encoding for every text survives."""
 
 

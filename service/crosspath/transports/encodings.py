@@ -30,16 +30,28 @@ def own_shell_without_input(text: str) -> str:
     return f"{own_shell(text)} < /dev/null"
 
 
+def _base64(text: str) -> str:
+    return base64.b64encode(own_shell(text).encode("utf-8")).decode("ascii")
+
+
 def armoured(text: str) -> str:
     """One short line for bash that does what the text does, in letters, digits and ``. <(-+/=)`` only."""
-    data = own_shell(text).encode("utf-8")
-    return f". <(base64 -d<<<{base64.b64encode(data).decode('ascii')})"
+    return f". <(base64 -d<<<{_base64(text)})"
+
+
+def blankless(text: str) -> str:
+    """As ``armoured``, in one word: no blanks and no globs, for the price of ``$`` and braces."""
+    return f".${{IFS}}<(base64${{IFS}}-d<<<{_base64(text)})"
 
 
 def piped(text: str) -> str:
     """As ``armoured``, without ``<`` and ``>``, for the price of quotes, ``$`` and ``|``."""
-    data = own_shell(text).encode("utf-8")
-    return f'eval "$(echo {base64.b64encode(data).decode("ascii")}|base64 -d)"'
+    return f'eval "$(echo {_base64(text)}|base64 -d)"'
+
+
+def backquoted(text: str) -> str:
+    """As ``armoured``, without parentheses and ``$``, for the price of quotes and backquotes."""
+    return f'eval "`base64 -d<<<{_base64(text)}`"'
 
 
 def candidates(text: str) -> tuple[str, ...]:
@@ -49,7 +61,7 @@ def candidates(text: str) -> tuple[str, ...]:
         UndeliverableError: ``bash -c`` itself could not carry the text.
     """
     as_argument(text, "the shell text")
-    return text, armoured(text), piped(text)
+    return text, armoured(text), piped(text), backquoted(text)
 
 
 def lets_a_shell_through(before: str, after: str) -> bool:

@@ -20,7 +20,7 @@ from crosspath.transports.commands import run_harness, write_file
 from crosspath.transports.decoders import Defect, FileWrite, Part, ShellText, decode
 from crosspath.transports.kinds import effective_options
 from crosspath.transports.layers import UndeliverableError
-from crosspath.transports.presets import preset
+from crosspath.transports.presets import preset, preset_names
 from crosspath.transports.problems import conclude
 from crosspath.types import Action, Cleanup, Contract, Delivery, External, Hop, PathSpec, Reply, Shape, digest
 
@@ -205,6 +205,12 @@ def assemble(
         return Path(spec, spec.external, contract, cleanup)
     chains = {tool.name: _tool_chain(tool.path, find) for tool in (contract.tools if contract else ()) if tool.path is not None}
     return Path(spec, build_chain(spec.layers, f"path {spec.name}"), contract, cleanup, MappingProxyType(chains))
+
+
+def survivable_presets() -> tuple[str, ...]:
+    """The shipped paths for shell text that every text has an encoding for."""
+    specs = map(preset, preset_names())
+    return tuple(spec.name for spec in specs if spec.accepts == "text" and assemble(spec).survivable)
 
 
 def _tool_chain(name: str, find: Callable[[str], PathSpec]) -> Chain:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from crosspath.inside.edits import EDITS, escape_double_quoted, escape_heredoc, escape_single_quoted
-from crosspath.transports.encodings import lets_a_shell_through, own_shell
+from crosspath.transports.encodings import blankless, lets_a_shell_through, own_shell, own_shell_without_input
 from crosspath.transports.layers import Encode, Kind, Step
 from crosspath.types import JSON
 
@@ -34,12 +34,13 @@ def _edit(name: str, sentence: str, options: Options, **more: Any) -> Step:
     return Step(name=name, sentence=sentence, kind="edit", does={"do": name, **options}, apply=apply, **given)
 
 
-def _wrapper(name: str, sentence: str, options: Options, survives: bool, *, one_line: bool = False, tail: str = "") -> Step:
+def _wrapper(name: str, sentence: str, options: Options, survives: bool, *, one_line: bool = False) -> Step:
     """An edit that adds shell text around: a command that takes the shell's place never meets what stands behind it."""
     apply = _function(name, options)
 
     def encode(text: str) -> str | None:
-        return None if one_line and "\n" in text else own_shell(text) + tail
+        # Without input: where a shell reads its script from there, what stands behind must not become the command's.
+        return None if one_line and "\n" in text else own_shell_without_input(text)
 
     given: dict[str, Any] = {"encode": encode if survives else None, "takes_over": survives}
     return _edit(name, sentence, options, exact=False, becomes=apply, **given)
@@ -222,7 +223,7 @@ def _launcher(options: Options) -> Step:
     sentence = (
         "A shell splits the text into words for a launcher script, which runs them as an unquoted $@: split and expanded again."
     )
-    return _embedding("launcher", sentence, options, None)
+    return _embedding("launcher", sentence, options, lambda text: f"bash -c '{blankless(text)}'")
 
 
 def _debug_quoted(options: Options) -> Step:
@@ -237,9 +238,11 @@ def _debug_quoted(options: Options) -> Step:
 
 
 def _one_word(options: Options) -> Step:
-    return _embedding(
-        "one-word", "The whole text is put between single quotes and taken for the name of one program.", options, None
-    )
+    def encode(text: str) -> str:
+        return f":'; exec bash -c '{escape_single_quoted(text)}"  # ends the word, and lets the quote behind end ours
+
+    sentence = "The whole text is put between single quotes and taken for the name of one program."
+    return _embedding("one-word", sentence, options, encode)
 
 
 def _heredoc_script(options: Options) -> Step:

@@ -14,31 +14,40 @@ from crosspath.app.task_checks.sources import Source
 from crosspath.app.task_checks.statics import anywhere, ids, of_source, surroundings
 from crosspath.app.task_checks.trials import Trial, trials_of
 from crosspath.app.task_checks.wording import wording
+from crosspath.errors import ConfigError
 from crosspath.scoring.suites import load_suite
+from crosspath.transports import Path as Route
+from crosspath.transports import assemble, find_path
 from crosspath.types import Replay, Task
 
 EXACT = "exact"
+PLAIN = ("nested-shell", "nested-shell-escaped", "single-quoted-shell", "script-file")
+"""Stand for all that can be survived: a task that passes there, encoded, does so elsewhere but for faults of a path."""
 
 
 def _silent(_what: str, _done: int, _of: int) -> None:
     """Nobody watches."""
 
 
-def check(sources: Sequence[Source], *, validator: str = EXACT, notify: Notify = _silent) -> Report:
+def check(
+    sources: Sequence[Source], *, validator: str = EXACT, transports: Sequence[str] | None = None, notify: Notify = _silent
+) -> Report:
     """Carry out every proof that the tasks allow.
 
-    ``validator``: the suite that judges, by name or file; it is audited, too. ``notify`` is told what is being done.
+    ``validator``: the suite that judges, by name or file; it is audited, too. ``transports``: the paths that right commands must
+    survive, encoded (None: a few plain ones). ``notify`` is told what is being done.
 
     Raises:
-        ConfigError: the suite is not acceptable; nothing was run then.
+        ConfigError: the suite is not acceptable, or a path is unknown or can't be survived; nothing was run then.
         SandboxError: there is no sandbox on this machine.
         ValidatorError: the suite could not be carried out.
         KeyboardInterrupt: it was interrupted.
     """
     suite = catalogue.suite_text(validator)
     load_suite(suite)
+    routes = _routes(PLAIN if transports is None else transports)
     tasks = _once(task for source in sources for task in source.tasks)
-    planned = [each for task in tasks for each in trials_of(task)]
+    planned = [each for task in tasks for each in trials_of(task, routes)]
     trials = [each for each in planned if isinstance(each, Trial)]
     with ThreadPoolExecutor(1) as aside:  # its vendor takes seconds to import
         loading = aside.submit(adapters.make_validator)
@@ -52,6 +61,14 @@ def check(sources: Sequence[Source], *, validator: str = EXACT, notify: Notify =
     found = [*_about_texts(sources, tasks), *(each for each in planned if isinstance(each, Finding))]
     found += executed if validator == EXACT else [_doubting(finding, validator) for finding in executed]
     return Report(len(tasks), validator, (*found, *accepted, *_unaudited(tasks, rights), *audited), tallies)
+
+
+def _routes(names: Sequence[str]) -> tuple[Route, ...]:
+    routes = tuple(assemble(find_path(name)) for name in dict.fromkeys(names))
+    bad = next((route for route in routes if not route.survivable), None)
+    if bad is not None:
+        raise ConfigError(f"{bad.name!r} can't be survived, so no encoding can be proved", field="--transport")
+    return routes
 
 
 def _about_texts(sources: Sequence[Source], tasks: Sequence[Task]) -> Iterator[Finding]:

@@ -1,13 +1,13 @@
 """Commands that are executed for a task, and what each of them must do."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from crosspath.app.forgeries import Forgery, forgeries
 from crosspath.app.task_checks.findings import Finding, not_tried
 from crosspath.transports import Path as Route
-from crosspath.transports import assemble, preset, preset_names
+from crosspath.transports import assemble, preset
 from crosspath.types import FileEntry, Replay, Score, Task
 
 Must = Literal["pass", "fail", "leave it right"]
@@ -72,9 +72,12 @@ class Trial:
         return f"must fail{tier} and does not: {self.command!r}"
 
 
-def trials_of(task: Task) -> Iterator[Trial | Finding]:
-    """What is to be executed for a task, and a finding for each proof that it has nothing for."""
-    yield from _of_infeasible(task) if task.infeasible is not None else _of_oracle(task)
+def trials_of(task: Task, routes: Sequence[Route]) -> Iterator[Trial | Finding]:
+    """What is to be executed for a task, and a finding for each proof that it has nothing for.
+
+    ``routes``: survivable paths that the right command is sent through, encoded.
+    """
+    yield from _of_infeasible(task) if task.infeasible is not None else _of_oracle(task, routes)
     yield from _of_naive(task)
     if task.infeasible is None:
         yield _idle(task)
@@ -96,7 +99,7 @@ def _of_infeasible(task: Task) -> Iterator[Trial | Finding]:
         yield not_tried(task.id, proof, "it can't be done")
 
 
-def _of_oracle(task: Task) -> Iterator[Trial | Finding]:
+def _of_oracle(task: Task, routes: Sequence[Route]) -> Iterator[Trial | Finding]:
     if task.oracle is None:
         for proof in (RIGHT, ENCODED, ELSEWHERE):
             yield not_tried(task.id, proof, "no right command (oracle)")
@@ -104,10 +107,8 @@ def _of_oracle(task: Task) -> Iterator[Trial | Finding]:
     mend = "correct 'oracle', or what 'expected', 'expected_observed' and 'expected_exit' say"
     yield Trial(task, RIGHT, task.oracle, "pass", mend, _raw())
     mend = "write 'oracle' so that it does the same from a file and through another shell: no $0, no BASH_EXECUTION_STRING"
-    for name in preset_names():
-        route = assemble(preset(name), None, "none")
-        if name != "raw" and route.survivable:
-            yield Trial(task, f"{ENCODED} for {name}", task.oracle, "pass", mend, route, encoded=True)
+    for route in routes:
+        yield Trial(task, f"{ENCODED} for {route.name}", task.oracle, "pass", mend, route, encoded=True)
     mend = (
         "make it independent of locale, time zone, clock, user and home, or pin what it needs in 'env' (such as LC_ALL: C.UTF-8)"
     )
