@@ -167,11 +167,11 @@ def _standing(difference: Estimate, changed: int | None) -> Standing:
     return "told_apart" if below and complete else "not_told_apart"
 
 
-def standing_word(standing: Standing | None) -> Literal["best", "the same on every task", "not told apart", "told apart", ""]:
+def standing_word(standing: Standing | None) -> Literal["best", "the same", "not told apart", "told apart", ""]:
     """The standing in words, for tables."""
-    words: dict[Standing, Literal["best", "the same on every task", "not told apart", "told apart"]] = {
+    words: dict[Standing, Literal["best", "the same", "not told apart", "told apart"]] = {
         "best": "best",
-        "equal": "the same on every task",
+        "equal": "the same",
         "not_told_apart": "not told apart",
         "told_apart": "told apart",
     }

@@ -170,5 +170,9 @@ def short_row(path: PathCost) -> tuple[str, ...]:
     seen = (f"{cell.passed}/{cell.scored}", _rate(cell.rate), str(path.silent), str(alarms)) if cell.scored else (NONE,) * 4
     damage = points(path.damage.value) if path.damage else NONE
     difference = with_interval(path.to_best, signed=True) if path.to_best else NONE
-    verdict = standing_word(path.standing) or ("could not be tried" if path.apart == "untried" else "not ranked")
-    return str(path.rank or NONE), path.path, *seen, damage, difference, verdict, path.control
+    return str(path.rank or NONE), path.path, *seen, damage, difference, verdict_word(path), path.control
+
+
+def verdict_word(path: PathCost) -> str:
+    """Its standing, or that it has none."""
+    return standing_word(path.standing) or ("could not be tried" if path.apart == "untried" else "not ranked")

@@ -13,6 +13,7 @@ from crosspath.app.derive import derivation_words, replay_resolved, validate_res
 from crosspath.app.evaluation import Evaluation
 from crosspath.app.finding import find_facts, require_store
 from crosspath.app.readiness import beforehand, check_ready, executor_kind, in_sandbox, require_executor, resolved_spec
+from crosspath.app.recommending import recommendations
 from crosspath.app.resolve import Resolved
 from crosspath.app.session import Derivation, Opened, gather, open_evaluation
 from crosspath.app.validation import Validation, chosen_suites, is_own
@@ -23,7 +24,7 @@ from crosspath.ports import Tracker
 from crosspath.spec import Spec
 from crosspath.store.bundle import write_bundle
 from crosspath.store.ledger import Ledger
-from crosspath.types import Comparison, Facts, Text
+from crosspath.types import Comparison, Facts, Recommendation, Text
 
 
 def evaluate(
@@ -206,6 +207,15 @@ def compare(evaluation: str, a: str, b: str, *, store: str | Path | None = None)
         if name not in names:
             raise ConfigError(f"{name!r} is not a candidate of {loaded.id}; it has: {', '.join(names)}")
     return loaded.compare(a, b)
+
+
+def recommend(evaluation: str, *, store: str | Path | None = None) -> tuple[Recommendation, ...]:
+    """Which path to take, and which contract, for each model of an evaluation; what was replayed already is ranked.
+
+    Raises:
+        ConfigError: there is no such evaluation.
+    """
+    return recommendations(load(evaluation, store=store))
 
 
 def log(evaluation: str, *, store: str | Path | None = None) -> Evaluation:

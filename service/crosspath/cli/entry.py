@@ -52,12 +52,20 @@ def main() -> None:
 
 @cache
 def _tree() -> typer.Typer:
-    from crosspath.cli import catalogue_commands, evaluation_commands, house_commands, import_command, style_commands
+    from crosspath.cli import (
+        catalogue_commands,
+        evaluation_commands,
+        house_commands,
+        import_command,
+        recommend_command,
+        style_commands,
+    )
 
     evaluation_commands.register(app)
     catalogue_commands.register(app)
     style_commands.register(app)
     import_command.register(app)
+    recommend_command.register(app)
     house_commands.register(app)
     return app
 

@@ -13,7 +13,7 @@ from crosspath.types.candidates import (
 )
 from crosspath.types.contracts import Contract, External, LayerSpec, PathSpec, ToolSpec
 from crosspath.types.evaluations import EvaluationHead, EvaluationStatus, Facts, Judgement, Lock, PlannedCell, Text
-from crosspath.types.path_costs import Apart, PathCost, PathRanking, Standing
+from crosspath.types.path_costs import Apart, Choice, Example, PathCost, PathRanking, Recommendation, Standing
 from crosspath.types.recorded import RecordedReply
 from crosspath.types.replays import (
     Action,
@@ -79,6 +79,7 @@ __all__ = [
     "Cell",
     "CellRow",
     "CheckResult",
+    "Choice",
     "Cleanup",
     "Command",
     "Compare",
@@ -95,6 +96,7 @@ __all__ = [
     "Estimate",
     "EvaluationHead",
     "EvaluationStatus",
+    "Example",
     "ExecResult",
     "Execution",
     "External",
@@ -122,6 +124,7 @@ __all__ = [
     "PathSpec",
     "PlannedCell",
     "Prices",
+    "Recommendation",
     "Record",
     "RecordedReply",
     "Reference",

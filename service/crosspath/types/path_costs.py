@@ -65,3 +65,49 @@ class PathRanking(Record):
     """Best first; those apart come last."""
     comparisons: int
     """How many differences to the first path hold together."""
+
+
+class Example(Record):
+    """One task to look at: one that goes wrong here, where there is one."""
+
+    task: str
+    trial: int
+    passed: bool
+    cause: str | None
+    silent: bool
+    command: str
+    """Shows it hop by hop."""
+
+
+class Choice(Record):
+    """One way to deploy a model: what it is told, and the path that its replies take."""
+
+    path: PathCost
+    tokens_per_pass: float | None = None
+    """Tokens in and out of all replies by right reply; None where the usage of one is not known, or none is right."""
+    usd_per_pass: float | None = None
+    """The same for what generation cost, retries left out."""
+    frontier: bool = False
+    """No other choice passes as often for less, nor more often for as much; False for all where the price of one is not known."""
+    example: Example | None = None
+
+    @property
+    def contract(self) -> str:
+        return self.path.cell.contract
+
+
+class Recommendation(Record):
+    """Which choice to take for one model at one operating point."""
+
+    model: str
+    validator: str
+    advice: str
+    """One plain sentence or two."""
+    conclusive: bool
+    """False: there is not enough evidence for an advice."""
+    price: Literal["usd", "tokens"] | None = None
+    """What ``frontier`` weighs against the pass rate."""
+    choices: tuple[Choice, ...]
+    """Best first; those that can't be ranked come last."""
+    generations: int
+    """How many generations are among them: differences between two hold the chance of both draws."""
