@@ -56,7 +56,7 @@ def test_texts_that_ship_tell_what_every_model_must_know(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(SHIPPED))
 def test_a_disclosed_layer_is_told_in_its_own_sentence(name: str) -> None:
-    """The text holds the sentence of the embedding that it discloses, and no other one; it names the outer shell, which is bash."""
+    """The text holds the sentence of the embedding that it discloses, and no other one; the outer shell is named: bash."""
     described = yaml.safe_load(assemble(preset("nested-shell")).describe())
     sentence = described["layers"][0]["does"].replace("an outer shell", "an outer bash")
     assert (sentence in SHIPPED[name].text) is (SHIPPED[name].discloses == "nested-shell")
