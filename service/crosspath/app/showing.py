@@ -289,6 +289,17 @@ def _cell_lines(cell: dict[str, Any]) -> Iterator[str]:
     yield _verdict(cell)
 
 
+def _arrival_lines(arrived: Sequence[str] | None, last_hop: str | None) -> Iterator[str]:
+    """What the innermost program is given, where that is known and is not simply the last hop."""
+    if arrived is None or list(arrived) == [last_hop]:
+        return
+    if not arrived:
+        yield "nothing arrives at the innermost program"
+    for text in arrived:
+        yield "arrives at the innermost program:"
+        yield from _indented(_literal(text))
+
+
 def action_lines(action: dict[str, Any], reply: str | None = None) -> Iterator[str]:
     """One command: what each hop made of the text, the command itself, how it ended, and what it wrote.
 
@@ -305,9 +316,15 @@ def action_lines(action: dict[str, Any], reply: str | None = None) -> Iterator[s
         text = hop["text"]
         yield f"hop {hop['layer']}:"
         yield from _indented(_literal(text))
-    yield "command:"
-    for number, word in enumerate(action["argv"]):
-        yield from _word_lines(number, "(the text of the last hop)" if word == text else _literal(word))
+    if action.get("gives_up"):
+        yield f"the path gives up at {action['gives_up']}"
+    yield from _arrival_lines(action.get("arrived"), text)
+    if "{packages}" in "".join(action["argv"]):
+        yield "command: ours, which carries the text through the layers that interpret it, inside the sandbox"
+    else:
+        yield "command:"
+        for number, word in enumerate(action["argv"]):
+            yield from _word_lines(number, "(the text of the last hop)" if word == text else _literal(word))
     yield "TIME LIMIT: it was still running and was ended" if action["timed_out"] else f"exit {action['exit_code']}"
     for stream in ("stdout", "stderr"):
         if action[stream]:

@@ -1,19 +1,22 @@
 """``crosspath transports try``: one reply through one path, each hop shown, executed in a sandbox, the final state read."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from crosspath.app.adapters import make_sandbox
 from crosspath.app.resolve import Own
 from crosspath.app.showing import action_lines
 from crosspath.app.state_diff import readable
-from crosspath.errors import SandboxError
+from crosspath.errors import ConfigError, SandboxError
 from crosspath.escaping import escape, one_line, unescape
-from crosspath.transports import assemble, find_path
-from crosspath.types import Delivery, Execution, Fault, ReplayJob, ReplayKey, Reply, Task, TrialKey
+from crosspath.transports import REPORT, Path, Watch, Watched, assemble, find_path, watched
+from crosspath.types import Action, Delivery, ExecResult, Execution, Fault, ReplayJob, ReplayKey, Reply, Task, TrialKey
 
 
 def try_path(name: str, reply: str, *, contract: str = "raw", encoded: bool = False, own: Own | None = None) -> dict[str, Any]:
-    """Hops, command, what happened, and the files that are left, starting from an empty directory.
+    """Hops, command, what arrives and happens, and the files that are left, starting from an empty directory.
+
+    The reply travels twice: once to see what reaches the innermost program, which is then not run, and once for real.
 
     Raises:
         ConfigError: no such path or contract, or ``encoded`` for a path that can't be survived.
@@ -21,30 +24,33 @@ def try_path(name: str, reply: str, *, contract: str = "raw", encoded: bool = Fa
     """
     own = own or Own()
     path = assemble(find_path(name, own.path_specs()), own.contract(contract), "none")
-    delivery = path.deliver(Reply(text=reply), encoded=encoded)
-    key = ReplayKey(trial=TrialKey(generation="try", task="try", index=0), path=path.digest, encoded=encoded)
-    job = ReplayJob(key=key, task=Task(id="try", family="try"), commands=tuple(action.command for action in delivery.actions))
-    (execution,) = make_sandbox(own.spec).run([job])
-    if isinstance(execution, Fault):
-        raise SandboxError(execution.message)
-    return _document(name, delivery, execution)
+    if path.fits is not None:
+        raise ConfigError(f"{path.fits}; give --contract", field="--contract")
+    watches: tuple[Watch, ...] = ("hops", "arrivals")
+    deliveries = [path.deliver(Reply(text=reply), encoded=encoded, watch=watch) for watch in watches]
+    jobs = [_job(path, delivery, number, encoded) for number, delivery in enumerate(deliveries)]
+    executed, arriving = make_sandbox(own.spec).run(jobs)
+    if isinstance(executed, Fault):
+        raise SandboxError(executed.message)
+    arrived = [] if isinstance(arriving, Fault) else [watched(result.report).arrived for result in arriving.results]
+    return _document(path, deliveries[0], executed, arrived)
 
 
-def _document(name: str, delivery: Delivery, execution: Execution) -> dict[str, Any]:
+def _job(path: Path, delivery: Delivery, number: int, encoded: bool) -> ReplayJob:
+    key = ReplayKey(trial=TrialKey(generation="try", task="try", index=number), path=path.digest, encoded=encoded)
+    return ReplayJob(key=key, task=Task(id="try", family="try"), commands=tuple(action.command for action in delivery.actions))
+
+
+def _document(path: Path, delivery: Delivery, execution: Execution, arrived: Sequence[tuple[str, ...] | None]) -> dict[str, Any]:
+    texts = [*arrived, *[None] * len(delivery.actions)]
     return {
-        "transport": name,
+        "transport": path.name,
+        "imitated": list(path.imitated),
         "problem": delivery.problem,
         "reason": delivery.reason,
         "actions": [
-            {
-                "hops": [{"layer": hop.layer, "text": escape(hop.text)} for hop in action.hops],
-                "argv": [escape(word) for word in action.command.argv],
-                "exit_code": result.exit_code,
-                "timed_out": result.timed_out,
-                "stdout": escape(result.stdout.data),
-                "stderr": escape(result.stderr.data),
-            }
-            for action, result in zip(delivery.actions, execution.results, strict=True)
+            _action(action, result, text)
+            for action, result, text in zip(delivery.actions, execution.results, texts, strict=False)
         ],
         "final_state": [
             {"path": escape(entry.path), "kind": entry.kind, "content": None if entry.content is None else escape(entry.content)}
@@ -53,9 +59,24 @@ def _document(name: str, delivery: Delivery, execution: Execution) -> dict[str, 
     }
 
 
+def _action(action: Action, result: ExecResult, arrived: tuple[str, ...] | None) -> dict[str, Any]:
+    inside = watched(result.report) if action.command.report == REPORT else Watched()
+    return {
+        "hops": [{"layer": hop.layer, "text": escape(hop.text)} for hop in (*action.hops, *inside.hops)],
+        "gives_up": inside.gives_up,
+        "argv": [escape(word) for word in action.command.argv],
+        "arrived": None if arrived is None else [escape(text.encode("utf-8", "surrogateescape")) for text in arrived],
+        "exit_code": result.exit_code,
+        "timed_out": result.timed_out,
+        "stdout": escape(result.stdout.data),
+        "stderr": escape(result.stderr.data),
+    }
+
+
 def try_text(document: dict[str, Any]) -> str:
     """The document for a person."""
     lines: list[str] = []
+    lines += [f"imitated: {what}" for what in document["imitated"]]
     if document["problem"]:
         lines.append(f"problem: {document['problem']}: {document['reason']}")
     for action in document["actions"]:

@@ -98,17 +98,17 @@ def show_contract(
         say(contract_text(document))
 
 
-def list_transports(as_json: JsonFlag = False) -> None:
-    """The paths that ship, with one sentence each."""
-    from crosspath.transports import assemble, preset, preset_names
+def list_transports(spec: SpecOption = None, paths: PathsOption = None, as_json: JsonFlag = False) -> None:
+    """The paths that ship, and those of --spec or --paths: one sentence each, real or imitated, the public report behind it."""
+    from crosspath.app.path_list import path_rows
+    from crosspath.app.resolve import read_own
 
-    specs = [preset(name) for name in preset_names()]
-    rows = [(s.name, s.version, "yes" if assemble(s, None, "none").survivable else "no", s.summary) for s in specs]
+    rows = path_rows(read_own(paths, spec).path_specs())
     if as_json:
-        keys = ("name", "version", "survivable", "summary")
-        print_json([dict(zip(keys, row, strict=True)) | {"survivable": row[2] == "yes"} for row in rows])
-    else:
-        print_table(("path", "version", "can be survived", "what it does"), rows)
+        print_json([row.as_document() for row in rows])
+        return
+    for row in rows:
+        say(row.as_text())
 
 
 def show_transport(

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,8 @@ exit 0
 """Of a recorder. Where ``ARRIVED`` is not set, a sandbox has filled in ``{work}``."""
 LONGEST_S = 4.0
 """An outer shell that has not ended by then is ended: what arrived so far is known."""
+BEHIND_S = 1.0
+"""How long what an outer shell put into the background may take to reach the innermost program."""
 
 
 def arrivals(text: str, run: Mapping[str, Any], where: str, environment: Mapping[str, str]) -> "tuple[list[str], bool]":
@@ -93,15 +95,31 @@ def _in_a_child(text: str, run: Mapping[str, Any], environment: Mapping[str, str
 
 
 def _ended(child: int, within_s: float) -> bool:
-    """Wait for a child; one that takes longer is killed, with its whole group."""
+    """Wait for a child, and a little for its group; what takes longer is killed. Whether the child ended by itself."""
+    ended = _wait(lambda: os.waitpid(child, os.WNOHANG) != (0, 0), within_s)
+    if not ended or not _wait(lambda: not _kill_group(child, 0), BEHIND_S):
+        _kill_group(child, signal.SIGKILL)
+    if not ended:
+        os.waitpid(child, 0)
+    return ended
+
+
+def _wait(done: Callable[[], bool], within_s: float) -> bool:
     end, pause_s = time.monotonic() + within_s, 0.001
-    while os.waitpid(child, os.WNOHANG) == (0, 0):
+    while not done():
         if time.monotonic() > end:
-            os.killpg(child, signal.SIGKILL)
-            os.waitpid(child, 0)
             return False
         time.sleep(pause_s)
         pause_s = min(2 * pause_s, 0.05)
+    return True
+
+
+def _kill_group(leader: int, number: int) -> bool:
+    """Whether there was a group to be sent the signal."""
+    try:
+        os.killpg(leader, number)
+    except ProcessLookupError:
+        return False
     return True
 
 

@@ -33,7 +33,7 @@ def main() -> int:
             text = carried(step, text)
             kept["hops"].append([step["do"], text])
     except UnreadableError as error:
-        keep({**kept, "gives_up": str(error)})
+        keep({**kept, "gives_up": f"{step['do']}: {error}"})
         print(error, file=sys.stderr)
         return error.status
     kept["hops"].append([chain["run"]["do"], text])

@@ -1,6 +1,6 @@
 """Paths: how a reply becomes executed commands. Pure text work; nothing here interprets a reply."""
 
-from crosspath.transports.chain import Watch
+from crosspath.transports.chain import REPORT, Watch
 from crosspath.transports.cleanup import clean, is_fenced
 from crosspath.transports.commands import reply_json
 from crosspath.transports.config import parse_path
@@ -14,6 +14,7 @@ from crosspath.transports.watching import Watched, watched
 __all__ = [
     "MAX_ARGUMENT_BYTES",
     "PRECEDENCE",
+    "REPORT",
     "Path",
     "Watch",
     "Watched",

@@ -106,7 +106,7 @@ class Chain:
             hops.append(hop(step.name, text))
         plain = self.terminal.command if not steps and watch != "arrivals" else None
         command = plain(text) if plain else self._inside(text, steps, watch)
-        if not steps:
+        if not steps and command.report is None:  # else it tells its last hop itself
             hops.append(hop(self.terminal.name, text))
         return command, tuple(hops)
 

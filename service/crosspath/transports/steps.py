@@ -19,6 +19,15 @@ RECORDER = "crosspath-arrived"
 SHELLS = ("bash", "sh", "dash")
 
 
+_INVISIBLE = {"\n": "a line end", " ": "a blank", "\n ": "a line end and a blank", "\t": "a tab", "": "nothing"}
+
+
+def _literal(text: str) -> str:
+    """A text inside of a sentence, as it is: models read it, and no language's escapes may stand between."""
+    quote = "'" if '"' in text else '"'
+    return _INVISIBLE.get(text, f"{quote}{text}{quote}")
+
+
 def _function(name: str, options: Options) -> Callable[[str], str]:
     return lambda text: EDITS[name](text, options)
 
@@ -85,7 +94,7 @@ def _trim(options: Options) -> Step:
 def _rejoin_lines(options: Options) -> Step:
     stripped = {"none": "", "both": ", stripped of white space at both ends,", "start": ", stripped of leading white space,"}
     how = stripped.get(options["strip"], ", stripped of trailing white space,")
-    return _edit("rejoin-lines", f"The lines of the text{how} are joined with {options['join']!r} between them.", options)
+    return _edit("rejoin-lines", f"The lines of the text{how} are joined with {_literal(options['join'])} between them.", options)
 
 
 def _dedent(options: Options) -> Step:
@@ -116,24 +125,24 @@ def _first_line(options: Options) -> Step:
 
 
 def _replace(options: Options) -> Step:
-    into = f"replaced by {options['with']!r}" if options["with"] else "removed"
-    return _edit("replace", f"Every {options['find']!r} in the text is {into}.", options)
+    into = f"replaced by {_literal(options['with'])}" if options["with"] else "removed"
+    return _edit("replace", f"Every {_literal(options['find'])} in the text is {into}.", options)
 
 
 def _prefix(options: Options) -> Step:
     where = "on a line of its own in front of" if options["line"] == "own" else "directly in front of"
     survives = options["line"] == "own" or lets_a_shell_through(options["text"], "")
-    return _wrapper("prefix", f"The wrapper text {options['text']!r} is put {where} the text.", options, survives)
+    return _wrapper("prefix", f"The wrapper text {_literal(options['text'])} is put {where} the text.", options, survives)
 
 
 def _suffix(options: Options) -> Step:
     where = "on a line of its own behind" if options["line"] == "own" else "directly behind"
     survives = options["line"] == "own" or lets_a_shell_through("", options["text"])
-    return _wrapper("suffix", f"The wrapper text {options['text']!r} is put {where} the text.", options, survives)
+    return _wrapper("suffix", f"The wrapper text {_literal(options['text'])} is put {where} the text.", options, survives)
 
 
 def _line_guard(options: Options) -> Step:
-    sentence = f"After each line of the text the line {options['text']!r} is inserted."
+    sentence = f"After each line of the text the line {_literal(options['text'])} is inserted."
     return _wrapper("line-guard", sentence, options, True, one_line=True)
 
 
