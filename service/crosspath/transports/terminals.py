@@ -145,7 +145,7 @@ def _line_by_line(options: Options) -> Terminal:
 def _split_at(options: Options) -> Terminal:
     separator = options["separator"]
     sentence = (
-        f"The text is cut at every "{separator}", and each part is run by a bash of its own, whatever became of the one before."
+        f'The text is cut at every "{separator}", and each part is run by a bash of its own, whatever became of the one before.'
     )
     return _terminal("split-at", sentence, options, _left_alone_unless(separator))
 
