@@ -122,7 +122,7 @@ def parse_command(wrapper: Wrapper, text: str) -> Command:
     files = tuple(
         FileEntry(path=b"%03d" % number, content=as_bytes(one, "the text")) for number, one in enumerate(_asked(wrapper, text))
     )
-    return Command(argv=(b"bash", b"-c", _PARSES.encode()), files=files)
+    return Command(argv=(b"/bin/bash", b"-c", _PARSES.encode()), files=files)
 
 
 def trouble(wrapper: Wrapper, text: str, output: bytes) -> tuple[Trouble, str] | None:
