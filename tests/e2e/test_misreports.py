@@ -74,11 +74,11 @@ def test_cell_counts_them(told: Evaluation) -> None:
 
 def test_a_reader_is_told(told: Evaluation) -> None:
     """One sentence in the summary, a column in the report, and the task table names each."""
-    sentence = "Right states reported wrongly: 3 in RN (1 time-out, 1 unreadable output, 1 masked exit status)."
+    sentence = "Right states reported wrongly: 3 in RN (1 time-out, 1 unreadable output, 1 lost exit status)."
     assert sentence in told.summary()
     report = told.report()
     assert sentence in report
-    assert "| 3 (1 time-out, 1 unreadable output, 1 masked exit status) |" in report
+    assert "| 3 (1 time-out, 1 unreadable output, 1 lost exit status) |" in report
     assert "| child | passed | false alarm: time-out |" in report
     assert "| lines | passed | \\[wrong_state\\] |" in report
 
@@ -87,7 +87,7 @@ def test_a_reader_is_told(told: Evaluation) -> None:
     ("task", "words"),
     [
         ("child", "although the state is right: reported wrongly: time-out"),
-        ("fails", "failed: exit status, although the state is right: reported wrongly: masked exit status (the path told exit 0"),
+        ("fails", "failed: exit status, although the state is right: reported wrongly: lost exit status (the path told exit 0"),
         ("lines", "although the path told that all is well"),
     ],
 )

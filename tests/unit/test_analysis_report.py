@@ -320,10 +320,13 @@ def test_right_states_that_were_reported_wrongly_are_said() -> None:
     assert sentence in page
     assert "| 9 | 3 (2 time-outs, 1 unreadable output) |" in page
     masked = on_nested(rows(24), with_alarms(rows(24), masked=2, delivery=2), rows(24))
-    assert "Right states reported wrongly: 4 in RN (2 masked exit statuses, 2 refused deliveries)." in summary_text(
+    assert "Right states reported wrongly: 4 in RN (2 lost exit statuses, 2 refused deliveries)." in summary_text(
         judgement(masked)
     )
     assert "reported" not in summary_text(judgement(baseline("x", 24)))
+    assert "reported" not in summary_text(judgement(on_nested(with_alarms(rows(24), masked=1), rows(24), rows(24))))
+    alone = decompose("x", [CellInput("R", "R", "raw", "raw", with_alarms(rows(24), status=1))], HOLDS)
+    assert "Right states reported as failures: 1 in RR (1 exit status)." in summary_text(judgement(alone))
 
 
 def test_compared_candidates_show_what_they_told() -> None:

@@ -1,4 +1,4 @@
-"""What paths told about right states, in words: time-outs, exit statuses, output that could not be read, masked statuses."""
+"""What paths told about right states, in words: time-outs, exit statuses, output that could not be read, lost statuses."""
 
 from collections.abc import Mapping
 
@@ -8,12 +8,12 @@ ALARM_WORDS: Mapping[AlarmKind, str] = {
     "timeout": "time-out",
     "status": "exit status",
     "output": "unreadable output",
-    "masked": "masked exit status",
+    "masked": "lost exit status",
     "delivery": "refused delivery",
 }
 _PLURALS: Mapping[AlarmKind, str] = {
     "status": "exit statuses",
-    "masked": "masked exit statuses",
+    "masked": "lost exit statuses",
     "delivery": "refused deliveries",
 }
 
@@ -31,9 +31,13 @@ def alarm_counts(cell: Cell, where: str = "") -> str:
 
 
 def alarm_sentence(decomposition: Decomposition) -> str:
-    """Where right states were reported as something else, cell by cell; empty where none was."""
+    """Where right states were reported as something else, cell by cell; empty where none was on the candidate's own path.
+
+    The reference path beside it shows which of them the replies bring with them.
+    """
     cells = [cell for cell in decomposition.cells if cell.alarm_kinds]
-    if not cells:
+    own = [cell for cell in decomposition.cells if cell.done == "N"] or decomposition.cells
+    if not any(cell.alarm_kinds for cell in own):
         return ""
     masked = any("masked" in cell.alarm_kinds for cell in cells)
     counted = ", ".join(alarm_counts(cell, f" in {cell.name}") for cell in cells)

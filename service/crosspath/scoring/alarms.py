@@ -9,7 +9,8 @@ Beside a right state a report can be wrong in these ways, the first that applies
    up, or the command was ended because it wrote more than the limit.
 4. ``status``: the path told failure, and nothing more is known.
 
-``masked`` is the other way round: the task sets an exit status other than 0, and the path told 0.
+``masked`` is the other way round: the task sets an exit status other than 0, and the path told 0. A filter behind the command
+does that, and a reply that never ended with the status.
 
 Who is to blame is not in the kind. A command that fails after it did its work tells failure on any path, and a program of the
 reply that can't decode its input looks like a harness that can't. Such alarms stand in the reference cell, too: what a path adds
