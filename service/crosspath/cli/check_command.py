@@ -1,16 +1,14 @@
 """``crosspath tasks check``: the proofs of the catalogue, or of a user's own tasks."""
 
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from crosspath.cli.exits import EXIT_FAIL
-from crosspath.cli.output import Interrupted, JsonFlag, print_json, print_table, say
+from crosspath.cli.output import Interrupted, JsonFlag, counted_progress, print_json, print_table, say
 
 if TYPE_CHECKING:
     from crosspath.app.task_checks import Finding, Report
@@ -72,25 +70,8 @@ def _checked(
     from crosspath.app.task_checks import check, read_sources
 
     sources = read_sources(files, directory, seed_named(seed))
-    with _progress(quiet=quiet) as notify:
+    with counted_progress(quiet=quiet) as notify:
         return check(sources, validator=validator, transports=transports, notify=notify)
-
-
-@contextmanager
-def _progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """A bar on standard error while it lasts; nothing where that is no terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda _what, _done, _of: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    words = TextColumn("{task.description}", markup=False)
-    with Progress(
-        words, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=Console(stderr=True), transient=True
-    ) as bar:
-        task = bar.add_task("trials", total=None)
-        yield lambda what, done, of: bar.update(task, description=what, completed=done, total=of)
 
 
 def _print(report: "Report") -> None:

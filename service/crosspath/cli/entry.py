@@ -58,6 +58,7 @@ def _tree() -> typer.Typer:
         house_commands,
         import_command,
         recommend_command,
+        scan_command,
         style_commands,
     )
 
@@ -66,6 +67,7 @@ def _tree() -> typer.Typer:
     style_commands.register(app)
     import_command.register(app)
     recommend_command.register(app)
+    scan_command.register(app)
     house_commands.register(app)
     return app
 

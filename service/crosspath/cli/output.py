@@ -5,7 +5,7 @@ rich is imported only where something is drawn: help must be quick.
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -118,3 +118,20 @@ def progress_counts(progress: "Progress") -> str:
         parts.append(f"{progress.retries} retries")
     parts += [f"{count} {kind}" for kind, count in sorted(progress.faults.items())]
     return ", ".join(parts)
+
+
+@contextmanager
+def counted_progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on standard error while it lasts; nothing where that is no terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda _what, _done, _of: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    words = TextColumn("{task.description}", markup=False)
+    with Progress(
+        words, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=Console(stderr=True), transient=True
+    ) as bar:
+        task = bar.add_task("starting", total=None)
+        yield lambda what, done, of: bar.update(task, description=what, completed=done, total=of)
