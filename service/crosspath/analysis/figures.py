@@ -1,4 +1,4 @@
-"""The two figures of a decomposition, as PNG bytes.
+"""The two figures of a decomposition and the one of a ranking of paths, as PNG bytes.
 
 Matplotlib through its object interface only: no global state, no display, the same bytes for the same input and version. Colours
 are from Okabe and Ito's palette, and no meaning hangs on colour alone (hatching, labels, numbers).
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from crosspath.analysis.stages import NOT_OBSERVED, by_stage
 from crosspath.analysis.wording import control_word, percent, points
-from crosspath.types import Cell, Decomposition, Effect
+from crosspath.types import Cell, Decomposition, Effect, PathCost, PathRanking
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,6 +73,57 @@ def causes_by_stage(decomposition: Decomposition) -> bytes:
     title = f"Where replies were lost: {_short(decomposition.candidate, 56)}"
     figure.suptitle(title, x=0.01, ha="left", fontsize=12, family=_FONT, weight="bold", parse_math=False)
     return _png(figure)
+
+
+def ranked_paths(ranking: PathRanking) -> bytes:
+    """One bar per path, best first: right with its 95 % interval, wrong silently (hatched), wrong and reported, not observed."""
+    paths = ranking.paths
+    figure = _figure(11.0, 1.9 + 0.3 * len(paths), layout="constrained")
+    axes = figure.add_subplot()
+    for row, path in enumerate(paths):
+        _path_bar(axes, row, path)
+    labels = [f"{path.rank or 'not ranked'}  {_short(path.path, 40)}" for path in paths]
+    axes.set_yticks(range(len(paths)), labels, fontsize=8.5, family=_FONT, parse_math=False)
+    axes.set_ylim(len(paths) - 0.5, -0.5)
+    axes.set_xlim(0, 1.12)
+    axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
+    axes.set_xlabel("share of trials", family=_FONT)
+    axes.spines[["top", "right"]].set_visible(False)
+    _legend_of(figure, _PATH_PARTS)
+    title = f"What each path costs: {_short(ranking.model, 40)}, told {_short(ranking.contract, 24)}"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=12, family=_FONT, weight="bold", parse_math=False)
+    return _png(figure)
+
+
+_PATH_PARTS = {
+    "right": (_RIGHT, ""),
+    "wrong, silently": (_STAGE_COLOURS["state"], "////"),
+    "wrong, reported": (_STAGE_COLOURS["shell"], ""),
+    NOT_OBSERVED: ("#ffffff", ".."),
+}
+
+
+def _path_bar(axes: Axes, row: int, path: PathCost) -> None:
+    cell, start = path.cell, 0.0
+    parts = (cell.passed, path.silent, path.wrong - path.silent, cell.planned - cell.scored)
+    for count, (colour, hatch) in zip(parts, _PATH_PARTS.values(), strict=True):
+        width = count / cell.planned if cell.planned else 0.0
+        if width:
+            faded = 1.0 if path.rank else 0.35
+            axes.barh(row, width, left=start, height=0.66, color=colour, hatch=hatch, edgecolor=_INK, linewidth=0.6, alpha=faded)
+        start += width
+    rate = cell.rate
+    if path.rank and rate.low is not None and rate.high is not None:
+        axes.plot([rate.low, rate.high], [row, row], color=_INK, linewidth=1.4, solid_capstyle="butt")
+    words = f"{cell.passed}/{cell.scored}" if path.apart != "untried" else "not tried"
+    _text(axes, 1.01, row, words, 8.5, ha="left")
+
+
+def _legend_of(figure: Figure, parts: Mapping[str, tuple[str, str]]) -> None:
+    from matplotlib.patches import Patch
+
+    patches = [Patch(facecolor=colour, hatch=hatch, edgecolor=_INK, label=label) for label, (colour, hatch) in parts.items()]
+    figure.legend(handles=patches, loc="outside lower center", ncols=4, frameon=False, fontsize=9, handleheight=1.4)
 
 
 def _figure(width: float, height: float, layout: Literal["constrained"] | None = None) -> Figure:

@@ -92,7 +92,7 @@ def _row(path: PathCost) -> list[object]:
         path.rank or NONE, path.path, f"{cell.passed} of {cell.scored}" if scored else NONE, _rate(cell.rate),
         f"{path.silent}: {_rate(cell.silent_wrong)}" if scored else NONE, _rate(cell.false_alarm) if scored else NONE,
         *_damage(path), with_interval(path.to_best, signed=True) if path.to_best else NONE,
-        p_text(path.to_best) if path.to_best else NONE, standing_word(path.standing) or path.reason, path.control,
+        p_text(path.to_best) if path.to_best else NONE, standing_word(path.standing) or path.reason, control_of(path),
         cell.planned - cell.scored, _causes(path),
     ]  # fmt: skip
 
@@ -170,7 +170,12 @@ def short_row(path: PathCost) -> tuple[str, ...]:
     seen = (f"{cell.passed}/{cell.scored}", _rate(cell.rate), str(path.silent), str(alarms)) if cell.scored else (NONE,) * 4
     damage = points(path.damage.value) if path.damage else NONE
     difference = with_interval(path.to_best, signed=True) if path.to_best else NONE
-    return str(path.rank or NONE), path.path, *seen, damage, difference, verdict_word(path), path.control
+    return str(path.rank or NONE), path.path, *seen, damage, difference, verdict_word(path), control_of(path)
+
+
+def control_of(path: PathCost) -> str:
+    """``holds``, ``broken``, ``missing`` or ``blind``; a dash for the reference, which needs none."""
+    return NONE if path.control == "none" else path.control
 
 
 def verdict_word(path: PathCost) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from crosspath.analysis.path_tables import aside_clauses, verdict_word
+from crosspath.analysis.path_tables import aside_clauses, control_of, verdict_word
 from crosspath.analysis.recommendation import LIMITS, Candidature, recommend, unit
 from crosspath.analysis.wording import NONE, percent, span, table, with_interval
 from crosspath.app.evaluation import Evaluation
@@ -99,7 +99,7 @@ def _row(choice: Choice, found: Recommendation) -> dict[str, str]:
         "less the best, 95 % together": with_interval(path.to_best, signed=True) if path.to_best else NONE,
         "verdict": verdict_word(path),
         "cost of a right one": _price(choice, found) + (" *" if choice.frontier else ""),
-        "control": path.control,
+        "control": control_of(path),
         "what broke": _broke(choice),
     }
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crosspath import __version__
-from crosspath.analysis.report import report_markdown
+from crosspath.analysis.report import in_short, report_markdown
 from crosspath.errors import StoreError, boundary
 from crosspath.store.bundle_tables import FACT_TABLES, Table, judgement_tables
 from crosspath.types import (
@@ -149,8 +149,12 @@ def _read_text(directory: Path, entry: Mapping[str, str]) -> Text:
 
 def _write_figures(judgement: Judgement, into: Path) -> None:
     # Here and not above: matplotlib takes half a second to import, and reading a bundle does not need it.
-    from crosspath.analysis.figures import causes_by_stage, two_by_two
+    from crosspath.analysis.figures import causes_by_stage, ranked_paths, two_by_two
 
+    for number, ranking in enumerate(judgement.path_rankings):
+        _write(into / f"figures/paths-{number + 1:02d}.png", ranked_paths(ranking))
+    if in_short(judgement):
+        return  # a figure takes 0.3 s, and nobody looks at a hundred of them
     for number, decomposition in enumerate(judgement.decompositions):
         prefix = f"figures/{figure_prefix(decomposition.candidate, number)}"
         _write(into / f"{prefix}-two-by-two.png", two_by_two(decomposition))

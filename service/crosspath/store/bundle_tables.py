@@ -12,6 +12,7 @@ from crosspath.types import (
     Effect,
     Fault,
     Judgement,
+    PathCost,
     Record,
     Replay,
     ReplayKey,
@@ -211,6 +212,26 @@ _EFFECTS = Table(
         "population_high": (FLOAT, lambda one: one.effect.population.high),
     },
 )
+_PATHS = Table(
+    "paths",
+    PathCost,
+    {
+        "path": (STRING, lambda one: readable(one.path)),
+        "candidate": (STRING, lambda one: readable(one.candidate)),
+        "cell": (STRING, lambda one: one.cell.name),
+        "contract": (STRING, lambda one: readable(one.cell.contract)),
+        "rank": (INT, lambda one: one.rank),
+        "standing": (STRING, lambda one: one.standing),
+        "apart": (STRING, lambda one: one.apart),
+        "control": (STRING, lambda one: one.control),
+        **{name: (INT, lambda one, name=name: getattr(one.cell, name)) for name in ("planned", "scored", "passed")},
+        **{name: (INT, lambda one, name=name: getattr(one, name)) for name in ("silent", "lost", "gained", "changed")},
+        "damage": (FLOAT, lambda one: one.damage and one.damage.value),
+        "to_best": (FLOAT, lambda one: one.to_best and one.to_best.value),
+        "to_best_low": (FLOAT, lambda one: one.to_best and one.to_best.low),
+        "to_best_high": (FLOAT, lambda one: one.to_best and one.to_best.high),
+    },
+)
 _CHECKS = Table(
     "checks",
     FailedCheck,
@@ -225,7 +246,7 @@ _CHECKS = Table(
 
 
 def judgement_tables(judgement: Judgement) -> Iterator[tuple[Table, Sequence[Record]]]:
-    """The tables of the judgement with their rows: scores, failed checks, cells and effects."""
+    """The tables of the judgement with their rows: scores, failed checks, cells, effects, and what each path costs."""
     yield _SCORES, judgement.scores
     yield _CHECKS, tuple(_failed_checks(judgement))
     yield _CELLS, tuple(CellOf(candidate=one.candidate, cell=cell) for one in judgement.decompositions for cell in one.cells)
@@ -233,6 +254,8 @@ def judgement_tables(judgement: Judgement) -> Iterator[tuple[Table, Sequence[Rec
         _EFFECTS,
         tuple(EffectOf(candidate=one.candidate, effect=effect) for one in judgement.decompositions for effect in one.effects),
     )
+    if judgement.path_rankings:
+        yield _PATHS, tuple(path for ranking in judgement.path_rankings for path in ranking.paths)
 
 
 def _failed_checks(judgement: Judgement) -> Iterator[FailedCheck]:

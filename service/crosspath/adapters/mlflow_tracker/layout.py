@@ -27,6 +27,7 @@ from crosspath.adapters.mlflow_tracker.params import (
     lock_candidate,
     parent_params,
     partition_metrics,
+    path_metrics,
     spend_metrics,
     style_metrics,
     wording_metrics,
@@ -37,7 +38,7 @@ from crosspath.analysis.abstention import one_sentence
 from crosspath.analysis.alarms import alarm_counts
 from crosspath.analysis.decompose import as_deployed
 from crosspath.analysis.partitions import partition_lines
-from crosspath.analysis.report import report_markdown
+from crosspath.analysis.report import in_short, report_markdown
 from crosspath.analysis.styles import style_lines
 from crosspath.analysis.wording_tables import wording_lines
 from crosspath.escaping import markdown
@@ -50,6 +51,7 @@ from crosspath.types import (
     EvaluationHead,
     Facts,
     Judgement,
+    PathCost,
     Text,
     WordingSpread,
     digest,
@@ -110,7 +112,7 @@ class Layout:
 
 def layout(facts: Facts, judgement: Judgement, max_rows: int) -> Layout:
     """The runs of an evaluation; at most ``max_rows`` per-task rows over all of them."""
-    shown_cells = [(number, one, cell) for number, one in enumerate(judgement.decompositions) for cell in shown_cells_of(one)]
+    shown_cells = _once(facts, judgement) if in_short(judgement) else list(_shown_cells(judgement))
     source = RowSource(facts, judgement)
     all_rows = [source.rows(one.candidate, cell.name) for _, one, cell in shown_cells]
     rows = select_rows(all_rows, max_rows)
@@ -119,6 +121,27 @@ def layout(facts: Facts, judgement: Judgement, max_rows: int) -> Layout:
         for place, (number, one, cell) in enumerate(shown_cells)
     )
     return Layout(facts.head.experiment, _parent(facts, judgement), nested, facts.contracts)
+
+
+def _shown_cells(judgement: Judgement) -> Iterator[tuple[int, Decomposition, Cell]]:
+    """Each candidate with its place and the cells that get a run."""
+    for number, one in enumerate(judgement.decompositions):
+        yield from ((number, one, cell) for cell in shown_cells_of(one))
+
+
+def _once(facts: Facts, judgement: Judgement) -> list[tuple[int, Decomposition, Cell]]:
+    """Many candidates on many paths: every matched cell, and a reference only where no other run shows the same replays."""
+    same = {(one.candidate, one.name): (one.generation.digest, one.path, one.validator) for one in facts.cells if not one.control}
+    every = list(_shown_cells(judgement))
+    matched = {(one.candidate, shown_cells_of(one)[0].name) for _, one, _ in every}
+    taken = {same[key] for key in matched if key in same}
+    found: list[tuple[int, Decomposition, Cell]] = []
+    for number, one, cell in every:
+        key = (one.candidate, cell.name)
+        if key in matched or same.get(key) not in taken:
+            found.append((number, one, cell))
+            taken |= {same[key]} if key in same else set()
+    return found
 
 
 def identity(head: EvaluationHead) -> str:
@@ -229,7 +252,15 @@ def _beside(judgement: Judgement, candidate: str, cell: Cell) -> dict[str, float
             found |= style_metrics(spread, candidate)
     for worded in _wordings(judgement, candidate, cell):
         found |= wording_metrics(worded, candidate)
+    for path in _ranked(judgement, candidate, cell):
+        found |= path_metrics(path)
     return found
+
+
+def _ranked(judgement: Judgement, candidate: str, cell: Cell) -> list[PathCost]:
+    """The cell's path in the ranking of those that carried the same replies."""
+    paths = (path for ranking in judgement.path_rankings for path in ranking.paths)
+    return [path for path in paths if (path.candidate, path.cell.name) == (candidate, cell.name)]
 
 
 def _run(

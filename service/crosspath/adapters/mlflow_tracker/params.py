@@ -16,6 +16,7 @@ from crosspath.types import (
     Judgement,
     Lock,
     PartitionGap,
+    PathCost,
     StyleSpread,
     Text,
     WordingSpread,
@@ -217,6 +218,19 @@ def wording_metrics(found: WordingSpread, candidate: str) -> dict[str, float]:
     """How far the compensations of all wordings lie apart, and this wording's own difference to the first, in points."""
     own = [estimate for contract, estimate in found.differences.items() if found.candidates[contract] == candidate]
     return finite({"wording_pp": _points(found.spread), "word_diff": _points(own[0].value) if own else None})
+
+
+def path_metrics(found: PathCost) -> dict[str, float]:
+    """Its place among the paths that carried the same replies, and its difference to the first with its interval."""
+    difference = found.to_best
+    return finite(
+        {
+            "rank_path": found.rank,
+            "best_pp": _points(difference.value) if difference else None,
+            "best_lo_pp": _points(difference.low) if difference else None,
+            "best_hi_pp": _points(difference.high) if difference else None,
+        }
+    )
 
 
 def spend_metrics(judgement: Judgement) -> dict[str, float]:
