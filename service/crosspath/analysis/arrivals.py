@@ -90,7 +90,7 @@ def change(sent: str, arrived: Sequence[str], *, refused: str = "", said: str = 
         said: standard error of what is in front of the program.
         ended: False where that ran on until it was ended.
     """
-    first_line = next((line.strip() for line in (refused or said).splitlines() if line.strip()), "")
+    first_line = _telling_line(refused or said)
     if refused or not arrived:
         how: How = "refused by a parser" if refused else "nothing arrives" if ended else "runs on"
         return Change((how,), f"[-{shortened(visible(sent), LONGEST_DIFF)}-]", len(sent), 1.0, said=first_line)
@@ -147,6 +147,14 @@ def shortened(text: str, longest: int) -> str:
         return text
     head = (longest - 3) * 2 // 3
     return f"{text[:head]}...{text[len(text) - (longest - 3 - head) :]}"
+
+
+def _telling_line(said: str) -> str:
+    """The first line that says something; of a traceback the last."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    return lines[-1] if lines[0].startswith("Traceback (most recent call last)") else lines[0]
 
 
 def _named(text: str) -> str:

@@ -2,19 +2,20 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol, cast
 
 from crosspath.app.scan_sources import Logged, shell_text
-from crosspath.inside.arriving import PROGRAM, SHELLS
+from crosspath.inside.arriving import SHELLS, recorder
 from crosspath.transports import Path, watched
-from crosspath.transports.arrivals import Wrapper, computable, measured_wrapper, not_looked_at, wrapper_of
+from crosspath.transports.arrivals import Wrapper, computable, measured_wrapper, not_looked_at, starts_a_shell, wrapper_of
 from crosspath.transports.chain import Chain
 from crosspath.types import Command, ExecResult, FileEntry, Reply
 
 PROBE = "echo crosspath-probe"
 """Sent through a harness first, to see what it puts around a command."""
 _REPORT = "arrived"
+_DEEPEST = 3
 UNWATCHED = (
     "nothing arrived at a recorder: a harness that calls a shell by its full path (/bin/sh, or subprocess with shell=True), "
     "sets a PATH of its own or uses no shell can't be scanned; use replay or transports diagnose"
@@ -37,8 +38,11 @@ class Lane(Protocol):
     """One path, watched."""
 
     wrapper: Wrapper | None
-    programs: tuple[FileEntry, ...]
-    """What stands first on PATH in the sandbox."""
+
+    @property
+    def programs(self) -> tuple[FileEntry, ...]:
+        """What stands first on PATH in the sandbox."""
+        ...
 
     def known(self, one: Logged) -> Arrival | None:
         """What arrives, where no sandbox is needed to tell.
@@ -85,11 +89,14 @@ class HarnessLane:
 
     path: Path
     wrapper: Wrapper | None = None
-    programs: tuple[FileEntry, ...] = field(
-        default=tuple(FileEntry(path=name.encode(), content=PROGRAM.encode(), mode=0o755) for name in SHELLS)
-    )
+    depth: int = 0
+    """How many shells, one inside of the other, are real."""
     own: frozenset[str] = frozenset()
     """Texts that the harness gives to shells whatever the command is."""
+
+    @property
+    def programs(self) -> tuple[FileEntry, ...]:
+        return tuple(FileEntry(path=name.encode(), content=recorder(self.depth).encode(), mode=0o755) for name in SHELLS)
 
     def known(self, one: Logged) -> Arrival | None:
         return None
@@ -108,13 +115,20 @@ class HarnessLane:
         texts = (one.decode("utf-8", "surrogateescape") for one in data.split(b"\0")[:-1])
         return Arrival(tuple(text for text in texts if text not in self.own), "", _said(result), not result.timed_out)
 
-    def learn(self, arrival: Arrival) -> str:
-        """From the probe: what the harness does whatever the command is. Returns why it can't be scanned; empty: it can."""
+    def learn(self, arrival: Arrival) -> str | None:
+        """From the probe: what the harness does whatever the command is.
+
+        Returns:
+            Why it can't be scanned; empty: it can; None: the shell that got the probe starts another: probe once more.
+        """
         holding = [text for text in arrival.texts if PROBE in text]
         if len(holding) != 1:
             if not arrival.texts:
-                return UNWATCHED + (f" (it said: {arrival.said.strip().splitlines()[-1]})" if arrival.said.strip() else "")
+                return UNWATCHED + (f" (it said: {last_line(arrival.said)})" if arrival.said.strip() else "")
             return f"{PROBE!r} became {' and '.join(map(repr, arrival.texts))}: what the harness does to a command can't be told"
+        if starts_a_shell(PROBE, holding[0]) and self.depth < _DEEPEST:
+            self.depth += 1
+            return None
         self.own = frozenset(arrival.texts) - set(holding)
         self.wrapper = measured_wrapper(PROBE, holding[0])
         return ""
@@ -148,6 +162,11 @@ def unseen(path: Path) -> tuple[str, ...]:
     if isinstance(path.carrier, Chain):
         return not_looked_at(path.carrier)
     return ("What the harness does besides giving texts to bash, sh and dash: directories, output, time limits, status.",)
+
+
+def last_line(said: str) -> str:
+    """What is left of a traceback."""
+    return next((line.strip() for line in reversed(said.splitlines()) if line.strip()), "")
 
 
 def _said(result: ExecResult) -> str:

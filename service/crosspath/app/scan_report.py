@@ -114,9 +114,10 @@ def _is_bytes(text: str) -> bool:
 
 
 def _try(one: Scanned, found: PathScan, options: Sequence[str]) -> str | None:
-    """The command line that follows it hop by hop; None where its text is too long, or a shell's word can't hold it."""
+    """The command line that follows it hop by hop; None where its text is too long, or a word can't hold it, or it is a tool call."""
     text = one.command.text
-    if len(text) > _LONGEST_TO_TRY or "\0" in text or isinstance(found.path.carrier, External):
+    whole_reply = isinstance(found.path.carrier, External) and one.command.reply.tool_calls
+    if len(text) > _LONGEST_TO_TRY or "\0" in text or whole_reply:
         return None
     return shlex.join(["crosspath", "transports", "try", *options, found.path.name, "--"]) + " " + _word(text)
 
@@ -189,7 +190,7 @@ def _worst_lines(number: int, worst: dict[str, Any]) -> Iterator[str]:
     yield f"     {worst['diff']}"
     if worst["said"]:
         yield f"     it said: {shortened(one_line(worst['said']), 160)}"
-    yield f"     {worst['try']}" if worst["try"] else f"     {worst['characters']} characters: see {worst['place']}"
+    yield f"     {worst['try']}" if worst["try"] else f"     its text is too much for a command line: see {worst['place']}"
 
 
 def table_rows(document: dict[str, Any]) -> Iterator[tuple[object, ...]]:

@@ -124,11 +124,13 @@ class _Scanner:
         self.found.results.sort(key=lambda one: order[one.command.text])
 
     async def _probe(self, lane: HarnessLane, one: Logged) -> None:
-        result = await self._run(lane, (lane.command(probe_of(one)),))
-        if isinstance(result, Execution):
-            self.found.why_not = lane.learn(lane.read(result.results[0]))
-        elif not self.found.why_not:
-            raise SandboxError(result.message)
+        why_not: str | None = None
+        while why_not is None:
+            result = await self._run(lane, (lane.command(probe_of(one)),))
+            if isinstance(result, Fault):
+                raise SandboxError(result.message)
+            why_not = lane.learn(lane.read(result.results[0]))
+        self.found.why_not = why_not
 
     async def _work(self, waiting: Iterable[Logged], total: int) -> None:
         for one in waiting:

@@ -22,6 +22,7 @@ RECORDER = "crosspath-arrived"
 SHELLS = ("bash", "sh", "dash")
 PROGRAM = """#!/bin/bash -p
 # Keeps what a shell would have been given to run. Builtins only: PATH leads back to recorders.
+depth=0  # so many shells are real before one is recorded
 [ -n "$ARRIVED" ] || ARRIVED='{work}/../out/arrived'
 exec 9>> "$ARRIVED"
 script() {  # a shell leaves out the NULs of a script, too
@@ -42,7 +43,9 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-if [ -n "$command" ]; then
+if [ -n "$command" ] && [ "${CROSSPATH_DEPTH:-0}" -lt $depth ]; then
+    CROSSPATH_DEPTH=$((CROSSPATH_DEPTH + 1)) exec "/bin/${0##*/}" -c "$@"
+elif [ -n "$command" ]; then
     printf '%s\\0' "${1-}" >&9
 elif [ $# -gt 0 ]; then
     script < "$1"
@@ -58,12 +61,17 @@ BEHIND_S = 1.0
 """How long what an outer shell put into the background may take to reach the innermost program."""
 
 
+def recorder(depth: int = 0) -> str:
+    """The program that stands for a shell; ``depth``: so many shells, one inside of the other, are real before it."""
+    return PROGRAM.replace("depth=0", f"depth={depth}")
+
+
 def arrivals(text: str, run: Mapping[str, Any], where: str, environment: Mapping[str, str]) -> "tuple[list[str], bool]":
     """What the innermost program was given, one text per time that it was started; whether all came to an end by itself."""
     recorders = Path(tempfile.mkdtemp())
     kept = recorders / "arrived"
     for name in (RECORDER, *(SHELLS if where == "at the runner" else ())):
-        (recorders / name).write_text(PROGRAM)
+        (recorders / name).write_text(recorder())
         (recorders / name).chmod(0o755)
     shadowed = {**environment, "PATH": f"{recorders}:{environment['PATH']}", "ARRIVED": str(kept)}
     ended = _in_a_child(text, run, shadowed)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from crosspath.inside.edits import session_lines
 from crosspath.transports.chain import Chain
-from crosspath.transports.layers import Step, as_bytes
+from crosspath.transports.layers import Step
 from crosspath.types import Command, FileEntry
 
 _WRAPPERS = ("prefix", "suffix", "line-guard")
@@ -28,6 +28,7 @@ for file in "$IN"/*; do
 done
 """
 _PLACE = re.compile(r"^\S*/\d+: (line \d+: )?")
+_STARTS_A_SHELL = re.compile(r"(?:\A|[\s;&|(/])(?:bash|sh|dash)(?:\s+-\S+)*\s+-\w*c\s+[\"']?\Z")
 _JOINED = re.compile(r"(\||&&|\|\||\\)[ \t]*\Z")
 Trouble = Literal["wrapper inside it", "wrapper breaks it"]
 
@@ -97,6 +98,11 @@ def measured_wrapper(probe: str, arrived: str) -> Wrapper | None:
     return Wrapper(lambda text: f"{before}{text}{after}", ends)
 
 
+def starts_a_shell(probe: str, arrived: str) -> bool:
+    """Whether what stands in front of a word gives it to one more shell."""
+    return _STARTS_A_SHELL.search(arrived.partition(probe)[0]) is not None
+
+
 def not_looked_at(chain: Chain) -> tuple[str, ...]:
     """What the last layer does to a run, which no arriving text shows; none for ``bash -c`` as such."""
     terminal = chain.terminal
@@ -114,14 +120,9 @@ def computable(chain: Chain, text: str) -> str | None:
 
 
 def parse_command(wrapper: Wrapper, text: str) -> Command:
-    """A command that lets ``bash -n`` parse what :func:`trouble` needs to know.
-
-    Raises:
-        UndeliverableError: it is no UTF-8.
-    """
-    files = tuple(
-        FileEntry(path=b"%03d" % number, content=as_bytes(one, "the text")) for number, one in enumerate(_asked(wrapper, text))
-    )
+    """A command that lets ``bash -n`` parse what :func:`trouble` needs to know."""
+    asked = [one.encode("utf-8", "surrogatepass") for one in _asked(wrapper, text)]
+    files = tuple(FileEntry(path=b"%03d" % number, content=one) for number, one in enumerate(asked))
     return Command(argv=(b"/bin/bash", b"-c", _PARSES.encode()), files=files)
 
 
