@@ -87,7 +87,7 @@ def test_rows_are_paired_by_request(store: Store) -> None:
     assert len(first) == len(second) == 3
     assert {trace.info.request_preview for trace in first} == {trace.info.request_preview for trace in second}
     values = {one.name: one.value for one in second[0].info.assessments if isinstance(one, Feedback)}
-    assert values == {"passed": True, "state_ok": True, "reported_ok": True, "cause": "none"}
+    assert values == {"passed": True, "state_ok": True, "reported_ok": True, "false_alarm": "none", "cause": "none"}
     assert second[0].data.spans[0].outputs["verdict"] == "passed"
 
 
