@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from crosspath.scoring.suites import COLUMNS
 from crosspath.spec import load_spec
 
 ROOT = Path(__file__).parents[2]
+RECORDED_PAGE = ROOT / "docs" / "recorded-replies.md"
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 
 
@@ -87,8 +89,24 @@ def test_the_recorded_example_says_what_the_page_says(tmp_path: Path) -> None:
     """The recorded replies that ship lead to the decomposition that the page shows."""
     spec = catalogue.catalogue_dir("deploy") / "recorded.yaml"
     evaluation = crosspath.evaluate(spec, store=tmp_path, track=False)
-    shown = fenced(ROOT / "docs" / "recorded-replies.md", "")[0]
+    (shown,) = [block for block in fenced(RECORDED_PAGE, "") if block.startswith("recorded on")]
     assert evaluation.summary().strip() == shown.strip()
+
+
+def test_the_import_says_what_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The log that ships becomes the recording, the counts and the evaluation that the page shows."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "deploy").symlink_to(catalogue.catalogue_dir("deploy"))
+    page = RECORDED_PAGE.read_text("utf-8")
+    (command,) = re.findall(r"^    crosspath (import .+)$", page, re.M)
+    assert run(shlex.split(command)) == 0
+    imported, evaluated = [block for block in fenced(RECORDED_PAGE, "") if "logged" in block]
+    assert capsys.readouterr().out == imported
+    (tmp_path / "logged.yaml").write_text(next(block for block in fenced(RECORDED_PAGE, "yaml") if "logged:" in block))
+    evaluation = crosspath.evaluate(tmp_path / "logged.yaml", store=tmp_path / "store", track=False)
+    assert evaluation.summary().strip() == evaluated.strip()
 
 
 def test_the_demo_says_what_the_readme_says(tmp_path: Path) -> None:

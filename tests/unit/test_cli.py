@@ -19,8 +19,8 @@ from crosspath.pipeline.evaluate import Progress
 from crosspath.types import Facts, Fault, Judgement
 
 COMMANDS = (
-    "run", "plan", "replay", "validate", "report", "show", "log", "prompts", "tasks", "contracts", "styles", "transports", "ui",
-    "doctor", "demo",
+    "run", "plan", "replay", "validate", "report", "show", "log", "prompts", "import", "tasks", "contracts", "styles",
+    "transports", "ui", "doctor", "demo",
 )  # fmt: skip
 HEAVY = ("mlflow", "ray", "litellm", "great_expectations", "pandas", "scipy", "matplotlib", "pyarrow", "rich")
 
@@ -34,7 +34,7 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
 
 @pytest.mark.parametrize(
     "command",
-    [*COMMANDS[:8], "contracts list", "contracts show", "styles list", "styles show", "doctor", "demo", "ui", "tasks list",
+    [*COMMANDS[:9], "contracts list", "contracts show", "styles list", "styles show", "doctor", "demo", "ui", "tasks list",
      "tasks show", "tasks check", "transports list", "transports show", "transports try"],
 )  # fmt: skip
 def test_every_command_has_json(command: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -237,6 +237,14 @@ class TestCommand:
         assert parse_recorded(Path("replies.jsonl").read_text(), "x")[0].model == "n"
         assert sorted(path.name for path in log.parent.iterdir()) == ["log.jsonl", "replies.jsonl"]
 
+    def test_without_messages(self, log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """Messages are kept unless they are not wanted; a recording that no spec could name is told."""
+        assert run(ARGUMENTS) == 0
+        assert parse_recorded(capsys.readouterr().out, "x")[0].messages == (USER,)
+        assert run([*ARGUMENTS, "--no-messages"]) == 0
+        assert json.loads(capsys.readouterr().out).keys() == {"model", "task", "contract", "trial", "turn", "reply"}
+        assert "too long for a spec to name it" in counts_text(Counts(too_long=True))
+
     def test_counts_as_json(self, log: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """--json prints the counts with their reasons."""
         assert run([*ARGUMENTS, "--json"]) == 0

@@ -47,6 +47,8 @@ class Counts:
     unmatched: Reasons = field(default_factory=Reasons)
     without_reply: Reasons = field(default_factory=Reasons)
     losses: Reasons = field(default_factory=Reasons)
+    too_long: bool = False
+    """The recording is longer than a file that a spec may name."""
     suggestions: dict[str, int] = field(default_factory=dict)
     """Expressions that find ids of known tasks in calls that did not match."""
 
@@ -92,5 +94,7 @@ def _remarks(counts: Counts) -> Iterator[str]:
         yield f"{counts.further_turns} of them are further turns of a conversation: an evaluation takes each trial's first turn"
     if counts.unshaped:
         yield f"{counts.unshaped} of them call tools, and are taken as told 'raw', which asks for a text: see --contract"
+    if counts.too_long:
+        yield "the recording is too long for a spec to name it: take --no-messages, or import it in parts"
     if counts.suggested():
         yield f"ids of tasks stand at: {', '.join(counts.suggested())}"

@@ -44,6 +44,8 @@ class Naming:
     contract_key: KeyExpression | None = None
     model: str | None = None
     model_key: KeyExpression | None = None
+    messages: bool = True
+    """Whether the messages that were sent are written."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,7 @@ def import_replies(
         content.writelines(f"{line}\n" for line in recorded_lines(calls, tasks, names, counts))
         if not counts.read:
             raise ConfigError(f"holds no model call that --from {kind} knows", source=", ".join(sources))
+        counts.too_long = content.tell() > catalogue.MAX_BYTES
         wanted = out if counts.matched else None
         if wanted is not None:
             _write(wanted, content, force)
@@ -141,15 +144,16 @@ def recorded_lines(calls: Iterable[LoggedCall], tasks: Sequence[Task], naming: N
         elif (contract := matcher.contract_of(call)) is None:
             counts.unmatched.add("--contract-key finds nothing in it", call.place)
         else:
-            yield from _lines(call, (model, task, contract), trials, counts)
+            yield from _lines(call, (model, task, contract), trials, counts, naming.messages)
 
 
-def _lines(call: LoggedCall, key: tuple[str, str, str], trials: Trials, counts: Counts) -> Iterator[str]:
+def _lines(call: LoggedCall, key: tuple[str, str, str], trials: Trials, counts: Counts, with_messages: bool) -> Iterator[str]:
     assert call.reply is not None
     trial, turn = trials.number(key, call, call.reply)
     model, task, contract = key
+    messages = call.messages if with_messages else ()
     names = {"model": model, "task": task, "contract": contract}
-    line = recorded_line(RecordedReply(**names, trial=trial, turn=turn, messages=call.messages, reply=call.reply))
+    line = recorded_line(RecordedReply(**names, trial=trial, turn=turn, messages=messages, reply=call.reply))
     try:
         parse_recorded(line, call.place)
     except ConfigError as error:
@@ -240,6 +244,7 @@ def naming(
     contract_key: str | None,
     model: str | None,
     model_key: str | None,
+    messages: bool = True,
 ) -> Naming:
     """The arguments of the command, checked.
 
@@ -261,6 +266,7 @@ def naming(
         contract_key=_expression(contract_key, "--contract-key"),
         model=model,
         model_key=_expression(model_key, "--model-key"),
+        messages=messages,
     )
 
 

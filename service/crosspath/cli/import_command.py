@@ -40,6 +40,7 @@ def import_logs(
     contract_key: Annotated[str | None, typer.Option("--contract-key", metavar="EXPR", help="Or: where a call names it.")] = None,
     model: Annotated[str | None, typer.Option("--model", help="Name of the model. Default: as it was asked for.")] = None,
     model_key: Annotated[str | None, typer.Option("--model-key", metavar="EXPR", help="Or: where a call names it.")] = None,
+    no_messages: Annotated[bool, typer.Option("--no-messages", help="Leave out the messages that were sent.")] = False,
     out: Annotated[Path | None, typer.Option("--out", help="File for the recording. Default: standard output.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
     tracking_uri: Annotated[
@@ -61,6 +62,7 @@ def import_logs(
         contract_key=contract_key,
         model=model,
         model_key=model_key,
+        messages=not no_messages,
     )
     options: dict[str, Any] = {"files": file or (), "out": out, "force": force, "tracking_uri": tracking_uri, "store": store}
     with import_replies(sources, kind, names, **options) as done:

@@ -75,9 +75,9 @@ def _is_error(body: Mapping[str, Any]) -> bool:
 
 
 def _error_words(body: Mapping[str, Any]) -> str:
-    """Type or code only: messages of errors may hold keys, and each is different."""
+    """Code or type only: messages of errors may hold keys, and each is different."""
     error = fields(body["error"])
-    said = first((text(error.get("type")), text(error.get("code")), text(body.get("type"))))
+    said = first((text(error.get("code")), text(error.get("type")), text(body.get("type"))))
     return said if said and _KIND.fullmatch(said) else "of no known type"
 
 
