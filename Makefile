@@ -9,7 +9,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export VENV
 
-.PHONY: demo test check deps lock build clean ready-demo ready-dev
+.PHONY: demo test check deps docs lock build clean ready-demo ready-dev
 .NOTPARALLEL:
 
 demo: ready-demo
@@ -34,6 +34,9 @@ ready-demo:
 
 ready-dev:
 	@sh scripts/set_up.sh requirements-dev.lock
+
+docs: ready-dev
+	$(BIN)/python scripts/paths_page.py > docs/paths.md.new && mv docs/paths.md.new docs/paths.md
 
 lock: ready-dev
 	sh scripts/write_locks.sh

@@ -32,7 +32,7 @@ def test_names_of_the_shipped_paths() -> None:
 
 
 NOT_SURVIVABLE = {
-    "make-recipe", "length-limited", "tmux", "typed", "typed-bytewise", "output-waiting",
+    "make-recipe", "length-limited", "tmux", "typed", "typed-bytewise", "typed-without-editing", "output-waiting",
     "group-killing", "output-filtered", "strict-output", "xargs",
 }  # fmt: skip
 """The status is not the command's own, or what is lost can't be written in another way."""
@@ -55,7 +55,18 @@ def test_what_is_imitated_is_said() -> None:
     """Remote machines, cron, compose, PowerShell and libraries of other languages are imitated; shells, make, tmux are real."""
     imitated = {name for name in preset_names() if assemble(preset(name)).imitated}
     assert {"ssh", "remote-shell", "crontab", "compose", "utf16-redirect", "tokens-requoted"} <= imitated
-    assert not imitated & {"raw", "nested-shell", "dash", "make-recipe", "tmux", "typed", "xargs", "jinja", "json-string", "xml-element"}
+    assert not imitated & {
+        "raw",
+        "nested-shell",
+        "dash",
+        "make-recipe",
+        "tmux",
+        "typed",
+        "xargs",
+        "jinja",
+        "json-string",
+        "xml-element",
+    }
 
 
 def test_presets_of_reported_faults_name_their_source() -> None:
@@ -197,6 +208,7 @@ def test_a_harness_sees_empty_and_cut_replies_too() -> None:
         ([{"layer": "open-input", "timeout_s": 0}], "not a number of seconds between 0 and 600"),
         ([{"layer": "shell", "flags": "-e"}], "flags: '-e' is not a list of texts"),
         ([{"layer": "charset", "read_as": "utf-7"}, "shell"], "read_as: 'utf-7' is none of"),
+        ([{"layer": "replace-pattern", "find": "("}, "shell"], "'\\(' is no regular expression"),
         ([{"layer": "json-string", "times": 9}, "shell"], "times: 9 is none of"),
         ([{"name": "shell"}], r"layers\.0: .*layer: NAME"),
         ([1], r"layers\.0: 1 is not a mapping"),

@@ -8,6 +8,7 @@ import html
 import json
 import re
 import shlex
+import subprocess
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -49,10 +50,11 @@ def xml_element(text: str, options: Options) -> str:
         if depth == 1:
             pieces.append(characters)
 
+    content = f"<![CDATA[{text}]]>" if options["cdata"] else text
     parser = expat.ParserCreate()
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, data
     try:
-        parser.Parse(f"<command>{text}</command>", True)
+        parser.Parse(f"<command>{content}</command>", True)
     except expat.ExpatError as error:
         raise UnreadableError(f"XML: {error}") from error
     return "".join(pieces)
@@ -162,6 +164,53 @@ def url_decoded(text: str, options: Options) -> str:
     return unquote_plus(text) if options["plus"] else unquote(text)
 
 
+def placeholders(text: str, options: Options) -> str:
+    """Everything between two marks replaced by nothing, as an expression language does with names that it does not know."""
+    start, end = re.escape(options["start"]), re.escape(options["end"])
+    return re.sub(f"{start}.*?{end}", "", text, flags=re.DOTALL)
+
+
+def replace_pattern(text: str, options: Options) -> str:
+    """Every match of a regular expression replaced."""
+    return re.sub(options["find"], lambda _: options["with"], text)
+
+
+def format_string(text: str, options: Options) -> str:
+    """The text as the format of Python's ``str.format`` (``braces``) or ``%`` operator (``percent``), with nothing to put in."""
+    try:
+        return text.format() if options["style"] == "braces" else text % ()
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise UnreadableError(f"{type(error).__name__}: {error}") from error
+
+
+def awk_variable(text: str, options: Options) -> str:
+    """``awk -v text=...``: a real awk resolves backslash escapes in what it is given."""
+    return _from_program(["awk", "-v", f"text={text}", 'BEGIN { printf "%s", text }'])
+
+
+def sed_replacement(text: str, options: Options) -> str:
+    """The text as the replacement of a real ``sed``: ``&``, backslashes and the delimiter mean something."""
+    return _from_program(["sed", f"s|^COMMAND$|{text}|"], b"COMMAND\n").removesuffix("\n")
+
+
+def _from_program(argv: "list[str]", data: bytes = b"") -> str:
+    try:
+        words = [word.encode("utf-8", "surrogateescape") for word in argv]
+        done = subprocess.run(words, input=data, capture_output=True)
+    except (OSError, ValueError) as error:
+        raise UnreadableError(f"{argv[0]}: {error}") from error
+    if done.returncode:
+        message = done.stderr.decode("utf-8", "replace").strip()
+        raise UnreadableError(message or f"{argv[0]} ended with {done.returncode}", done.returncode)
+    return done.stdout.decode("utf-8", "surrogateescape")
+
+
+def cmd_escapes(text: str, options: Options) -> str:
+    """The command line of Windows: ``%NAME%`` is replaced by a variable (here: by nothing), ``^`` escapes the next character."""
+    text = re.sub(r"%(?!%)[^%\n]*%", "", text).replace("%%", "%")
+    return re.sub(r"\^(.)", r"\1", text, flags=re.DOTALL)
+
+
 READINGS: Mapping[str, Reading] = MappingProxyType(
     {
         "entities": entities,
@@ -175,6 +224,12 @@ READINGS: Mapping[str, Reading] = MappingProxyType(
         "fenced-block": fenced_block,
         "backslash-escapes": printf_format,
         "url-decoded": url_decoded,
+        "placeholders": placeholders,
+        "replace-pattern": replace_pattern,
+        "format-string": format_string,
+        "awk-variable": awk_variable,
+        "sed-replacement": sed_replacement,
+        "cmd-escapes": cmd_escapes,
     }
 )
 """Name of a layer -> how it reads a text."""

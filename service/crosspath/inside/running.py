@@ -28,14 +28,14 @@ def main() -> int:
     text = (files / "text").read_bytes().decode("utf-8", "surrogateescape")
     environment = given_environment()
     kept: dict[str, Any] = {"hops": []}
-    try:
-        for step in chain["steps"]:
+    for step in chain["steps"]:
+        try:
             text = carried(step, text)
-            kept["hops"].append([step["do"], text])
-    except UnreadableError as error:
-        keep({**kept, "gives_up": f"{step['do']}: {error}"})
-        print(error, file=sys.stderr)
-        return error.status
+        except UnreadableError as error:
+            keep({**kept, "gives_up": f"{step['do']}: {error}"})
+            print(error, file=sys.stderr)
+            return error.status
+        kept["hops"].append([step["do"], text])
     kept["hops"].append([chain["run"]["do"], text])
     if chain.get("arrives"):
         arrived, ended = arrivals(text, chain["run"], chain["arrives"], environment)

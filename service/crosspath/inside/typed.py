@@ -22,6 +22,7 @@ _READY_S = 10.0
 """How long a prompt may take."""
 _PROMPT = b"\x1b]9;crosspath-ready\x07"
 """Part of the first prompt: no reply can have printed it before."""
+_WORDS = ("--noprofile", "--norc")
 _TERMINAL = {"HISTFILE": "/dev/null", "TERM": "dumb", "PS2": "C:", "BASH_SILENCE_DEPRECATION_WARNING": "1"}
 
 
@@ -32,12 +33,13 @@ def _session(options: Options, environment: Environment) -> "dict[str, str]":
     return variables
 
 
-def _recording(environment: Environment) -> "tuple[list[str], dict[str, str]]":
+def _recording(options: Options, environment: Environment) -> "tuple[list[str], dict[str, str]]":
     """How bash keeps the lines that its editor gave it, where they are to be recorded: words to start it with, and variables."""
+    plain = [] if options["editing"] else ["--noediting"]
     if "ARRIVED" not in environment:
-        return ["bash", "--noprofile", "--norc", "-i"], {}
+        return ["bash", *_WORDS, *plain, "-i"], {}
     history = {"HISTFILE": environment["ARRIVED"] + ".history", "HISTCONTROL": "", "PROMPT_COMMAND": "history -a"}
-    return ["/bin/bash", "--noprofile", "--norc", "-i", "-O", "cmdhist", "-O", "lithist"], history
+    return ["/bin/bash", *_WORDS, *plain, "-i", "-O", "cmdhist", "-O", "lithist"], history
 
 
 def _keep_history(environment: Environment) -> None:
@@ -48,10 +50,13 @@ def _keep_history(environment: Environment) -> None:
 
 
 def typed(text: str, options: Options, environment: Environment) -> int:
-    """The text and Enter typed into ``bash -i``; ``at_once`` bytes in one write. Ended when it is silent for a while."""
+    """The text and Enter typed into ``bash -i``; ``at_once`` bytes in one write. Ended when it is silent for a while.
+
+    Without ``editing`` the terminal itself collects lines: at most 4095 bytes each, and control characters are its own.
+    """
     pid, terminal = pty.fork()
     if pid == 0:
-        words, history = _recording(environment)
+        words, history = _recording(options, environment)
         os.execvpe(words[0], words, {**_session(options, environment), **history})
     screen = _Screen(terminal)
     screen.wait_for(_PROMPT, _READY_S)
@@ -128,7 +133,7 @@ def typed_into_tmux(text: str, options: Options, environment: Environment) -> in
     home = tempfile.mkdtemp()
     server = ["tmux", "-S", os.path.join(home, "socket"), "-f", "/dev/null"]
     ready = os.path.join(home, "ready")
-    shell, history = _recording(environment)
+    shell, history = _recording(options, environment)
     command = f": > {ready}; " + (history.get("PROMPT_COMMAND") or "unset PROMPT_COMMAND")
     variables = {**_session(options, environment), **history, "TERM": "screen", "PS1": "R:", "PROMPT_COMMAND": command}
     words = ["env", "-i", *(f"{name}={value}" for name, value in variables.items()), *shell]

@@ -131,7 +131,7 @@ class Chain:
                 FileEntry(path=b"text", content=as_bytes(text, "the text")),
             ),
             packages=packages,
-            needs=self.terminal.needs,
+            needs=(*(program for step in steps for program in step.needs), *self.terminal.needs),
             report=REPORT if watch else None,
         )
 

@@ -1,5 +1,6 @@
 """Every layer that a chain may name, and how a named one is built."""
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -14,6 +15,11 @@ from crosspath.types import JSON, LayerSpec
 KINDS: Mapping[str, Kind] = MappingProxyType({**STEPS, **READINGS, **TERMINALS})
 
 
+def layer_kinds() -> Mapping[str, Kind]:
+    """Every layer that a chain may name: embeddings and edits, readings, terminals."""
+    return KINDS
+
+
 def build_layer(spec: LayerSpec, source: str) -> Layer:
     """The layer that ``spec`` names.
 
@@ -25,6 +31,8 @@ def build_layer(spec: LayerSpec, source: str) -> Layer:
         raise ConfigError(unknown("layer", spec.layer, KINDS), source=source, field="layers")
     for name, value in spec.options.items():
         _check_option(spec.layer, kind, name, value, source)
+    if spec.layer == "replace-pattern":
+        _check_pattern(effective_options(spec)["find"], source)
     for name in kind.required:
         if name not in spec.options:
             raise ConfigError(f"{spec.layer} needs the option {name!r}", source=source, field=f"layers.{spec.layer}")
@@ -45,6 +53,14 @@ def _check_option(layer: str, kind: Kind, name: str, value: JSON, source: str) -
         problem = f"is none of {', '.join(map(repr, kind.choices[name]))}"
     if problem is not None:
         raise ConfigError(f"{value!r} {problem}", source=source, field=field)
+
+
+def _check_pattern(pattern: JSON, source: str) -> None:
+    try:
+        re.compile(str(pattern))
+    except re.error as error:
+        problem = f"{pattern!r} is no regular expression: {error}"
+        raise ConfigError(problem, source=source, field="layers.replace-pattern.find") from None
 
 
 def _wrong_type(default: JSON, value: JSON) -> str | None:

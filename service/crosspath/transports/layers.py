@@ -59,6 +59,8 @@ class Step:
     """What is imitated here rather than real; empty: nothing."""
     form: str = ""
     """The larger text, literally, with ``<text>`` in it; for an embedding."""
+    needs: tuple[str, ...] = ()
+    """Programs without which it can't read."""
     recording: "Step | None" = None
     """The same embedding with a recorder in place of the innermost program."""
 
@@ -96,6 +98,10 @@ class Kind:
     """Option -> the values that it may have, where not every one will do."""
     required: tuple[str, ...] = ()
     """Options without which the layer makes no sense."""
+
+    def example(self) -> Layer:
+        """The layer with its defaults, and with a text where it needs one."""
+        return self.build({**self.options, **dict.fromkeys(self.required, "TEXT")})
 
 
 def as_bytes(text: str, what: str) -> bytes:

@@ -88,7 +88,8 @@ class Path:
     @property
     def imitated(self) -> tuple[str, ...]:
         """What of this path is imitated rather than real."""
-        return () if isinstance(self.carrier, External) else self.carrier.imitated
+        own = (self.spec.imitates,) if self.spec.imitates else ()
+        return own if isinstance(self.carrier, External) else (*own, *self.carrier.imitated)
 
     def deliver(self, reply: Reply, *, encoded: bool = False, watch: Watch | None = None) -> Delivery:
         """The commands of a reply and how they came about. ``encoded``: the control, each shell text is encoded first.

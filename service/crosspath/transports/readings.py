@@ -33,12 +33,15 @@ def _entities(options: Options) -> Step:
 
 def _xml_element(options: Options) -> Step:
     def encode(text: str) -> str | None:
-        if _NOT_IN_XML.search(text):
+        if _NOT_IN_XML.search(text) or (options["cdata"] and "]]>" in text):
             return None
-        return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        return text if options["cdata"] else text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
     sentence = "The text is pasted between two XML tags and read by an XML parser: &, < and > must be written as entities."
-    return _reading("xml-element", sentence, options, encode, form="<command><text></command>")
+    if options["cdata"]:
+        sentence = "The text is pasted into a CDATA section of an XML element and read by an XML parser: ]]> ends it."
+    form = "<command><![CDATA[<text>]]></command>" if options["cdata"] else "<command><text></command>"
+    return _reading("xml-element", sentence, options, encode, form=form)
 
 
 def _json_string(options: Options) -> Step:
@@ -130,6 +133,59 @@ def _url_decoded(options: Options) -> Step:
     return _reading("url-decoded", f"Percent-encoding in the text (%20, %2F) is decoded{plus}.", options, encode)
 
 
+def _placeholders(options: Options) -> Step:
+    start, end = options["start"], options["end"]
+    sentence = f"Everything between {start} and {end} in the text, marks included, is replaced by nothing."
+    return _reading("placeholders", sentence, options, lambda text: None if start in text else text)
+
+
+def _replace_pattern(options: Options) -> Step:
+    find = re.compile(options["find"])
+    into = f"replaced by {options['with']}" if options["with"] else "removed"
+    sentence = f"Everything in the text that matches the regular expression {options['find']} is {into}."
+    return _reading("replace-pattern", sentence, options, lambda text: None if find.search(text) else text)
+
+
+def _format_string(options: Options) -> Step:
+    percent = options["style"] == "percent"
+    what = "% (%% stands for one)" if percent else "{ and } ({{ and }} stand for one)"
+    sentence = f"The text is used as a format string with nothing to put in: {what} mean something."
+
+    def encode(text: str) -> str:
+        return text.replace("%", "%%") if percent else text.replace("{", "{{").replace("}", "}}")
+
+    return _reading("format-string", sentence, options, encode)
+
+
+def _awk_variable(options: Options) -> Step:
+    sentence = (
+        "The text is handed to awk with -v, which resolves backslash escapes in it (\\n, \\t, \\\\) and takes no line ends."
+    )
+
+    def encode(text: str) -> str | None:
+        return None if "\n" in text or text.startswith("@/") else text.replace("\\", "\\\\")
+
+    return _reading("awk-variable", sentence, options, encode, needs=("awk",))
+
+
+def _sed_replacement(options: Options) -> Step:
+    sentence = "The text is the replacement of a sed command s|...|<text>|: &, backslashes, | and line ends mean something."
+
+    def encode(text: str) -> str:
+        return re.sub(r"[\\&|\n]", r"\\\g<0>", text)
+
+    return _reading("sed-replacement", sentence, options, encode, needs=("sed",))
+
+
+def _cmd_escapes(options: Options) -> Step:
+    sentence = "%NAME% in the text is replaced by a variable (here: by nothing), and ^ makes the next character plain."
+
+    def encode(text: str) -> str | None:
+        return None if "%" in text else text.replace("^", "^^")
+
+    return _reading("cmd-escapes", sentence, options, encode, imitated="the command line of Windows")
+
+
 def _kind(build: Callable[[Options], Step], options: dict[str, JSON] | None = None, **choices: tuple[JSON, ...]) -> Kind:
     return Kind(build, MappingProxyType(options or {}), MappingProxyType(choices))
 
@@ -137,7 +193,7 @@ def _kind(build: Callable[[Options], Step], options: dict[str, JSON] | None = No
 READINGS: Mapping[str, Kind] = MappingProxyType(
     {
         "entities": _kind(_entities),
-        "xml-element": _kind(_xml_element),
+        "xml-element": _kind(_xml_element, {"cdata": False}),
         "json-string": _kind(_json_string, {"times": 1, "repair": False}, times=(1, 2, 3)),
         "jinja": _kind(_jinja, {"file_suffixes": []}),
         "compose": _kind(_compose),
@@ -147,6 +203,12 @@ READINGS: Mapping[str, Kind] = MappingProxyType(
         "fenced-block": _kind(_fenced_block, {"language": "bash", "greedy": False}),
         "backslash-escapes": _kind(_backslash_escapes),
         "url-decoded": _kind(_url_decoded, {"plus": False}),
+        "placeholders": _kind(_placeholders, {"start": "${{", "end": "}}"}),
+        "replace-pattern": _kind(_replace_pattern, {"find": "<[^>]*>", "with": ""}),
+        "format-string": _kind(_format_string, {"style": "braces"}, style=("braces", "percent")),
+        "awk-variable": _kind(_awk_variable),
+        "sed-replacement": _kind(_sed_replacement),
+        "cmd-escapes": _kind(_cmd_escapes),
     }
 )
 """Every reading that a chain may name."""

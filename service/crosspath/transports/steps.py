@@ -126,7 +126,8 @@ def _first_line(options: Options) -> Step:
 
 def _replace(options: Options) -> Step:
     into = f"replaced by {_literal(options['with'])}" if options["with"] else "removed"
-    return _edit("replace", f"Every {_literal(options['find'])} in the text is {into}.", options)
+    what = "line end" if options["find"] == "\n" else _literal(options["find"])
+    return _edit("replace", f"Every {what} in the text is {into}.", options)
 
 
 def _prefix(options: Options) -> Step:

@@ -200,17 +200,12 @@ def _utf16_redirect(options: Options) -> Terminal:
 
 
 def _typed(options: Options) -> Terminal:
-    how = (
-        "byte by byte"
-        if options["at_once"] == 1
-        else "in one go"
-        if not options["at_once"]
-        else f"in pieces of {options['at_once']} bytes"
-    )
-    sentence = (
-        f"The text is typed {how} into an interactive bash on a terminal: tabs complete, ! recalls history, and no "
-        "status comes back."
-    )
+    pieces = {0: "in one go", 1: "byte by byte"}
+    how = pieces.get(options["at_once"], f"in pieces of {options['at_once']} bytes")
+    does = "tabs complete and ! recalls history"
+    if not options["editing"]:
+        does = "the terminal cuts lines at 4095 bytes and takes control characters for its own, and ! recalls history"
+    sentence = f"The text is typed {how} into an interactive bash on a terminal: {does}; no status comes back."
     return _terminal("typed", sentence, options, None)
 
 
@@ -249,8 +244,8 @@ TERMINALS: Mapping[str, Kind] = MappingProxyType(
         "group-killing": _kind(_group_killing),
         "strict-output": _kind(_strict_output),
         "utf16-redirect": _kind(_utf16_redirect),
-        "typed": _kind(_typed, {"at_once": 512, "pause_s": 0.05, "locale": "C.UTF-8", **_QUIET}),
-        "tmux": _kind(_tmux, {"locale": "C.UTF-8", **_QUIET}),
+        "typed": _kind(_typed, {"at_once": 512, "pause_s": 0.05, "locale": "C.UTF-8", "editing": True, **_QUIET}),
+        "tmux": _kind(_tmux, {"locale": "C.UTF-8", "editing": True, **_QUIET}),
     }
 )
 """Every terminal that a chain may name."""

@@ -95,6 +95,8 @@ class PathSpec(Record):
     summary: str = ""
     source: str = ""
     """Public source of a documented fault, where the path imitates one."""
+    imitates: str = ""
+    """What stands here for something else, beside what its layers say of themselves; empty: nothing."""
     layers: tuple[LayerSpec, ...] = ()
     external: External | None = None
     accepts: Literal["text", "json", "tools", "any"] = "text"
@@ -103,5 +105,5 @@ class PathSpec(Record):
 
     @cached_property
     def digest(self) -> str:
-        value = self.model_dump(mode="json", exclude={"name", "summary", "source"})
+        value = self.model_dump(mode="json", exclude={"name", "summary", "source", "imitates"})
         return digest(value | {"external": self.external.identity if self.external else None})
