@@ -4,7 +4,6 @@ Each takes the text and the layer's options and returns the text that it read. `
 as its real counterpart would.
 """
 
-import html
 import json
 import re
 import shlex
@@ -12,7 +11,6 @@ import subprocess
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
-from xml.parsers import expat
 
 from .tokens import requoted
 
@@ -30,11 +28,15 @@ class UnreadableError(Exception):
 
 def entities(text: str, options: Options) -> str:
     """HTML entities decoded, whether or not the text was encoded."""
+    import html  # every start counts: what few layers need is imported where they need it
+
     return html.unescape(text)
 
 
 def xml_element(text: str, options: Options) -> str:
     """The text pasted between two tags, and what a real XML parser takes for the element's character data."""
+    from xml.parsers import expat
+
     pieces: list[str] = []
     depth = 0
 

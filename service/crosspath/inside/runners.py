@@ -10,13 +10,11 @@ import shlex
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NoReturn
 
 from .edits import session_lines
-from .typed import typed, typed_into_tmux
 
 Options = Mapping[str, Any]
 Environment = Mapping[str, str]
@@ -71,6 +69,8 @@ def run(argv: Sequence[str], environment: Environment, data: bytes = b"") -> int
 
 def written(text: str, name: str, *, newline: bool = False) -> str:
     """The path of a new file with the text, outside of the work directory."""
+    import tempfile
+
     path = os.path.join(tempfile.mkdtemp(), name)
     with open(path, "wb") as file:
         file.write((text + ("\n" if newline else "")).encode("utf-8", "surrogateescape"))
@@ -263,6 +263,20 @@ def program(text: str, options: Options, environment: Environment) -> int:
         print(f"ValueError: {error}", file=sys.stderr)
         return 1
     return run(words, environment) if words else 0
+
+
+def typed(text: str, options: Options, environment: Environment) -> int:
+    """Typed into an interactive bash on a pseudo-terminal."""
+    from .typed import typed as on_a_terminal
+
+    return on_a_terminal(text, options, environment)
+
+
+def typed_into_tmux(text: str, options: Options, environment: Environment) -> int:
+    """Sent as keys to a real tmux."""
+    from .typed import typed_into_tmux as into_tmux
+
+    return into_tmux(text, options, environment)
 
 
 RUNNERS: Mapping[str, Runner] = MappingProxyType(

@@ -12,10 +12,8 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from .arriving import arrivals
 from .edits import EDITS
 from .readings import READINGS, UnreadableError
 from .runners import RUNNERS
@@ -23,9 +21,8 @@ from .runners import RUNNERS
 
 def main() -> int:
     """Carry out the chain; returns the status that the path tells."""
-    files = Path(os.environ["IN"])
-    chain = json.loads((files / "chain.json").read_bytes())
-    text = (files / "text").read_bytes().decode("utf-8", "surrogateescape")
+    chain = json.loads(content(f"{os.environ['IN']}/chain.json"))
+    text = content(f"{os.environ['IN']}/text").decode("utf-8", "surrogateescape")
     environment = given_environment()
     kept: dict[str, Any] = {"hops": []}
     for step in chain["steps"]:
@@ -38,11 +35,19 @@ def main() -> int:
         kept["hops"].append([step["do"], text])
     kept["hops"].append([chain["run"]["do"], text])
     if chain.get("arrives"):
+        from .arriving import arrivals  # every start counts: what few need is imported where they need it
+
         arrived, ended = arrivals(text, chain["run"], chain["arrives"], environment)
         keep({**kept, "arrived": arrived, "ended": ended})
         return 0
     keep(kept)
     return RUNNERS[chain["run"]["do"]](text, chain["run"], environment)
+
+
+def content(path: str) -> bytes:
+    """The bytes of a file."""
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def carried(step: Mapping[str, Any], text: str) -> str:
@@ -52,12 +57,12 @@ def carried(step: Mapping[str, Any], text: str) -> str:
 
 def given_environment() -> "dict[str, str]":
     """The environment as it was when this process started: in the C locale Python sets LC_CTYPE for itself and its children."""
-    pairs = (pair.partition(b"=") for pair in Path("/proc/self/environ").read_bytes().split(b"\0") if pair)
+    pairs = (pair.partition(b"=") for pair in content("/proc/self/environ").split(b"\0") if pair)
     return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
 
 
 def keep(facts: Mapping[str, Any]) -> None:
     """Leave what each step made, where somebody asked for it; a byte that is no UTF-8 stays as its surrogate."""
-    out = Path(os.environ["OUT"])
-    if out.is_dir():
-        (out / "hops.json").write_text(json.dumps(facts))
+    if os.path.isdir(os.environ["OUT"]):
+        with open(f"{os.environ['OUT']}/hops.json", "w") as file:
+            json.dump(facts, file)
