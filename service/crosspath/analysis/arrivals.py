@@ -266,6 +266,7 @@ def _recoded(gone: str, come: str) -> bool:
 
 _RULES: tuple[tuple[How, Callable[[str, str], bool]], ...] = (
     ("line ends", lambda gone, come: gone.replace("\\\n", "") == come and "\\\n" in gone),
+    ("line ends", lambda gone, come: gone.replace("\r", "") == come.replace("\r", "")),
     ("line ends", lambda gone, come: _blank(gone, come) and ("\n" in gone + come or "\r" in gone + come)),
     ("white space", _blank),
     ("escapes resolved", lambda gone, come: "\\" in gone and _resolved(gone) == come),

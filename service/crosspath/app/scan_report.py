@@ -114,7 +114,7 @@ def _is_bytes(text: str) -> bool:
 
 
 def _try(one: Scanned, found: PathScan, options: Sequence[str]) -> str | None:
-    """The command line that follows it hop by hop; None where its text is too long, or a word can't hold it, or it is a tool call."""
+    """The command line that follows it hop by hop; None where its text does not fit on one, or is a tool call's."""
     text = one.command.text
     whole_reply = isinstance(found.path.carrier, External) and one.command.reply.tool_calls
     if len(text) > _LONGEST_TO_TRY or "\0" in text or whole_reply:

@@ -167,7 +167,7 @@ def _from_replies(calls: Iterable[LoggedCall], reading: Reading, own: Own, found
     """Commands of replies. Texts of a log that holds tool calls are what a model said, unless a contract asks for texts."""
     told = own.contract(reading.contract) if reading.contract else None
     contracts: dict[str, Contract | None] = {}
-    said: list[tuple[str, LoggedCall]] = []
+    said: list[LoggedCall] = []
     called = False
     for call in calls:
         if call.reply is None:
@@ -179,15 +179,22 @@ def _from_replies(calls: Iterable[LoggedCall], reading: Reading, own: Own, found
         elif call.reply.tool_calls and told is None:
             called = True
             _tool_calls(call, reading.argument, found)
-        elif told is not None and call.reply.tool_calls:
+        elif contract is not None and call.reply.tool_calls:
             found.apart.add("a tool call where the contract asks for text", call.place)
+        elif contract is not None:
+            _text(call, reading, found)
         else:
-            said.append((clean(call.reply.text or "", reading.cleanup), call))
-    for text, call in said:
+            said.append(call)
+    for call in said:
         if called:
             found.apart.add("a text in a log of tool calls (--contract raw takes texts)", call.place)
         else:
-            found.add(text, Reply(text=text), call.place, call.model)
+            _text(call, reading, found)
+
+
+def _text(call: LoggedCall, reading: Reading, found: Commands) -> None:
+    text = clean(call.reply.text or "" if call.reply else "", reading.cleanup)
+    found.add(text, Reply(text=text), call.place, call.model)
 
 
 def _contract(name: str | None, own: Own, known: dict[str, Contract | None]) -> Contract | None:
