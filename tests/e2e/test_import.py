@@ -69,9 +69,10 @@ def log_calls(url: str, file: Path) -> None:
             client.chat.completions.create(model="gpt-example", messages=[{"role": "user", "content": "?"}])
 
 
-def evaluated(place: Path, transport: str = "nested-shell", **more: Any) -> crosspath.Evaluation:
+def evaluated(place: Path, transport: str = "nested-shell", said: list[str] | None = None, **more: Any) -> crosspath.Evaluation:
     spec = {"candidates": {"logged": {"model": f"recorded/{place / 'replies.jsonl'}", "transport": transport, **more}}}
-    return crosspath.evaluate(spec | {"tasks": {"families": ["exact-file"]}, "trials": 2}, store=place / "store", track=False)
+    spec |= {"tasks": {"families": ["exact-file"]}, "trials": 2}
+    return crosspath.evaluate(spec, store=place / "store", track=False, notify=(said if said is not None else []).append)
 
 
 def passed(evaluation: crosspath.Evaluation, done: str) -> dict[str, bool]:
@@ -162,7 +163,9 @@ def test_a_log_by_inspect_end_to_end(place: Path) -> None:
     """Two epochs of a log that Inspect has written are two trials; a tool call of it is executed as one."""
     options = ["--from", "inspect", "--task-key", "sample.metadata.task", "--out", "replies.jsonl", "--force"]
     assert run(["import", str(LOGS / "inspect-mock.eval"), *options]) == 0
-    found = evaluated(place)
+    said: list[str] = []
+    found = evaluated(place, said=said)
+    assert "further turns of a conversation are not evaluated" in said[0]
     assert passed(found, "raw") == {"exact-file/word": True, "exact-file/price": True, "exact-file/remark": False}
     assert passed(found, "nested-shell")["exact-file/price"] is False
     assert run(["import", str(LOGS / "inspect-openai.eval"), *options, "--contract", "tool-call"]) == 0

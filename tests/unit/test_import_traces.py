@@ -5,12 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from crosspath.app.logged_sources import read_logged
 from crosspath.errors import ConfigError
 from crosspath.logged import LoggedCall
+from crosspath.logged.inspect_logs import sample_calls
 from crosspath.logged.langfuse_exports import langfuse_calls, observations
 from crosspath.logged.mlflow_traces import mlflow_calls
+from crosspath.logged.numbering import Trials
 
 LANGFUSE = Path(__file__).parents[1] / "data" / "logged" / "langfuse-observations.json"
 MESSAGES = [{"role": "user", "content": "hi"}]
@@ -164,3 +168,44 @@ class TestLangfuse:
         """A mark in place of a text is not taken for what the model said."""
         (call,) = langfuse_calls({"type": "GENERATION", "output": "<truncated due to size exceeding limit>"}, "x")
         assert (call.reply, call.problem) == (None, "cut off or left out by whatever wrote the log")
+
+
+NAMES = st.sampled_from(
+    [
+        "info", "data", "spans", "span_id", "parent_span_id", "attributes", "mlflow.spanType", "mlflow.spanInputs",
+        "mlflow.spanOutputs", "trace_id", "status", "code", "type", "input", "output", "metadata", "observations",
+        "role", "content", "messages", "model", "start_time_unix_nano", "end_time_unix_nano", "startTime", "endTime",
+        "usageDetails", "level", "id", "parentObservationId", "events", "event", "call", "call_refs", "input_refs",
+        "events_data", "calls", "response", "choices", "message", "tool_calls", "attachments", "span_begin",
+        "parent_id", "action", "error", "cache", "function", "arguments", "working_time",
+    ]
+)  # fmt: skip
+WORDS = st.sampled_from(
+    ["assistant", "user", "model", "span_begin", "step", "scorer", "GENERATION", '"LLM"', "CHAT_MODEL", "attachment://"]
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | WORDS | NAMES | st.text(),
+    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(NAMES, inside, max_size=4),
+    max_leaves=25,
+)
+OBJECTS = st.dictionaries(NAMES, VALUES, max_size=6)
+
+
+@given(OBJECTS, st.lists(OBJECTS, max_size=3), OBJECTS)
+def test_any_object_is_read_or_said_to_be_no_call(
+    entry: dict[str, Any], inner: list[dict[str, Any]], attributes: dict[str, Any]
+) -> None:
+    """No trace, observation or sample makes its reader stumble: each call has a reply or a problem, never both, and a number."""
+    spans = [{"attributes": attributes | {"mlflow.spanType": "LLM"}} | one for one in inner]
+    observation = entry | {"type": "GENERATION"}
+    events = [{"event": "model"} | one for one in inner]
+    found = [
+        *mlflow_calls({"info": entry, "data": {"spans": spans}}, "x"),
+        *(call for one in observations([observation, {"observations": inner}]) for call in langfuse_calls(one, "x")),
+        *sample_calls(entry, entry | {"events": events}, "x"),
+    ]
+    trials = Trials()
+    for call in found:
+        assert (call.reply is None) == (call.problem is not None)
+        if call.reply is not None:
+            assert trials.number(("m", "t", "c"), call, call.reply)[0] >= 0
