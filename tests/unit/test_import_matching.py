@@ -190,8 +190,14 @@ class TestWriting:
         bad = LoggedCall(
             "log:1", {"task": "a/one"}, Reply(tool_calls=(ToolCall(id="\ud800", name="n", arguments=""),)), model="m"
         )
-        assert len(lines(bad, call(), counts=counts)) == 1
+        assert [line["trial"] for line in lines(bad, call(), counts=counts)] == [0]
         assert "can't be a recorded reply: tool_calls[0].id" in next(iter(counts.without_reply.counts))
+
+    def test_hostile_names_stay_in_their_line(self) -> None:
+        """Names from a log are one line of text each, without control characters."""
+        counts = Counts()
+        lines(call(), model="m\n\x1b[31m", counts=counts)
+        assert "\nmodel m\\n\\x1b[31m: 1 replies\n" in counts_text(counts) + "\n"
 
     def test_reasons_do_not_grow_without_end(self) -> None:
         """A log that has a new reason in each line makes one more line of text, not thousands."""

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from crosspath.escaping import one_line
+
 EXAMPLES = 3
 MAX_REASONS = 12
 """Kinds of reasons that are told apart; the rest is one more."""
@@ -86,7 +88,7 @@ def counts_text(counts: Counts) -> str:
         reasons = document["losses" if title == "losses" else f"{title}_reasons"]
         word = {"without_reply": "without a reply", "losses": "lossy"}.get(title, title)
         lines += [f"{word}: {one['count']}, {one['reason']} ({'; '.join(one['examples'])})" for one in reasons]
-    return "\n".join([*lines, *_remarks(counts)])
+    return "\n".join(one_line(line) for line in (*lines, *_remarks(counts)))
 
 
 def _remarks(counts: Counts) -> Iterator[str]:

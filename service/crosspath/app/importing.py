@@ -149,18 +149,17 @@ def recorded_lines(calls: Iterable[LoggedCall], tasks: Sequence[Task], naming: N
 
 def _lines(call: LoggedCall, key: tuple[str, str, str], trials: Trials, counts: Counts, with_messages: bool) -> Iterator[str]:
     assert call.reply is not None
-    trial, turn = trials.number(key, call, call.reply)
     model, task, contract = key
-    messages = call.messages if with_messages else ()
-    names = {"model": model, "task": task, "contract": contract}
-    line = recorded_line(RecordedReply(**names, trial=trial, turn=turn, messages=messages, reply=call.reply))
+    recorded = RecordedReply(model=model, task=task, contract=contract, reply=call.reply)
     try:
-        parse_recorded(line, call.place)
+        parse_recorded(recorded_line(recorded), call.place)
     except ConfigError as error:
         counts.without_reply.add(f"can't be a recorded reply: {error.field}: {error.problem}"[:160], call.place)
         return
+    trial, turn = trials.number(key, call, call.reply)
     _count(counts, call, key, turn)
-    yield line
+    messages = call.messages if with_messages else ()
+    yield recorded_line(recorded.model_copy(update={"trial": trial, "turn": turn, "messages": messages}))
 
 
 def _count(counts: Counts, call: LoggedCall, key: tuple[str, str, str], turn: int | None) -> None:
