@@ -3,8 +3,8 @@
     python benchmarks/all_paths.py [ray|local] [family ...]
 
 A server answers each task of the catalogue (or of some families) with its right command, once; it is still there, and counts,
-while `crosspath replay latest --all-transports` runs as a user runs it, MLflow and all. Memory is the sum over the program and its
-descendants, as in `whole_catalogue.py`. What is repeated because a control differs takes time and is not in the count.
+while `crosspath replay latest --all-transports` runs as a user runs it, MLflow and all. Memory is the sum over the program and
+its descendants, as in `whole_catalogue.py`. What is repeated because a control differs takes time and is not in the count.
 """
 
 import json
