@@ -124,6 +124,9 @@ def test_the_wrapper_of_a_path() -> None:
     found = wrapper_of(chain("brace-wrapper"))
     assert found is not None
     assert found.words == "{ <command>; }; code=$?; exit $code"
+    redirected = wrapper_of(chain("input-redirected"))
+    assert redirected is not None
+    assert redirected.words == "<command> < /dev/null"
     assert wrapper_of(chain("nested-shell")) is None
     layers = [{"layer": "double-quoted-shell"}, {"layer": "suffix", "text": "; echo done"}, "shell"]
     carrier = assemble(parse_path("outer", {"layers": layers}, "test")).carrier

@@ -30,11 +30,12 @@ script() {  # a shell leaves out the NULs of a script, too
     while IFS= read -r -d '' part; do text+=$part; done
     printf '%s\\0' "$text$part" >&9
 }
-command=
+command= joined=
 while [ $# -gt 0 ]; do
     case $1 in
         -|--) shift; break ;;
         --rcfile|--init-file) shift ;;
+        --joined) joined=1 ;;  # as eval takes its words
         --*) ;;
         [-+]?*)
             case $1 in -*c*) command=1 ;; esac
@@ -46,6 +47,7 @@ done
 if [ -n "$command" ] && [ "${CROSSPATH_DEPTH:-0}" -lt $depth ]; then
     CROSSPATH_DEPTH=$((CROSSPATH_DEPTH + 1)) exec "/bin/${0##*/}" -c "$@"
 elif [ -n "$command" ]; then
+    [ -z "$joined" ] || set -- "$*"
     printf '%s\\0' "${1-}" >&9
 elif [ $# -gt 0 ]; then
     script < "$1"

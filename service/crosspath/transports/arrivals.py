@@ -16,6 +16,8 @@ from crosspath.transports.layers import Step
 from crosspath.types import Command, FileEntry
 
 _WRAPPERS = ("prefix", "suffix", "line-guard")
+_REDIRECTION = " < /dev/null"
+"""What ``eval`` with ``redirect`` is given behind the text, as words of its own."""
 _SAME_LINE = "; }"
 _OWN_LINE = "\n}"
 _MOST_GUARDS = 100
@@ -62,7 +64,7 @@ def wrapper_of(chain: Chain) -> Wrapper | None:
     steps: list[Step] = []
     for step in chain.steps:
         if step.recording is not None:
-            return _declared(steps)
+            return _declared([*steps, step] if step.does.get("redirect") else steps)
         steps += [step] if step.name in _WRAPPERS else []
     return _declared(steps, chain.terminal.runs if chain.terminal.name == "session" else None)
 
@@ -73,10 +75,11 @@ def _declared(steps: Sequence[Step], options: Mapping[str, Any] | None = None) -
 
     def wrap(text: str) -> str:
         for step in steps:
-            text = step.apply(text) if step.apply else text
+            text = text + _REDIRECTION if step.kind == "embedding" else step.apply(text) if step.apply else text
         return session_lines(text, options) if options else text
 
     suffixes = [step.does["line"] == "own" for step in steps if step.name == "suffix"]
+    suffixes += [False for step in steps if step.kind == "embedding"]
     suffixes += [not options["same_line"]] if options else []
     ends = tuple(dict.fromkeys(_OWN_LINE if own else _SAME_LINE for own in suffixes))
     return Wrapper(wrap, ends, any(step.name == "line-guard" for step in steps))
@@ -106,7 +109,10 @@ def starts_a_shell(probe: str, arrived: str) -> bool:
 def not_looked_at(chain: Chain) -> tuple[str, ...]:
     """What the last layer does to a run, which no arriving text shows; none for ``bash -c`` as such."""
     terminal = chain.terminal
-    return () if terminal.form == "bash -c <text>" else (terminal.sentence,)
+    found = [] if terminal.form == "bash -c <text>" else [terminal.sentence]
+    if any(step.does.get("redirect") for step in chain.steps):
+        found.append("The redirection behind the text holds for its last command only.")
+    return tuple(found)
 
 
 def computable(chain: Chain, text: str) -> str | None:

@@ -59,7 +59,7 @@ def _embedding(name: str, sentence: str, options: Options, encode: Encode | None
     apply = _function(name, options)
     recording = None
     if name != "one-word" and RECORDER not in options.get("shell", ""):
-        recorder = f"{RECORDER} -c" if name == "eval" else RECORDER
+        recorder = f"{RECORDER} --joined -c" if name == "eval" else RECORDER
         recording = _embedding(name, sentence, {**options, "shell": recorder}, encode, **more)
     given: dict[str, Any] = {"version": "1", "form": apply("<text>"), **more}
     return Step(
