@@ -230,6 +230,26 @@ def read_own(paths: Path | None, spec: Path | None) -> Own:
     return Own(read.transports, base, read.contracts, read.styles, read, str(spec))
 
 
+def named_path(source: str, name: str | None, paths: Path | None, spec: Path | None) -> tuple[str, Own]:
+    """The path that ``FILE``, ``FILE NAME`` or ``NAME`` stands for, with all that may be named beside it.
+
+    Raises:
+        ConfigError: the file holds none or several and no name is given, or it can't be read or is wrong.
+    """
+    file = Path(source)
+    if paths or spec or not (_is_file(file) or file.suffix in (".yaml", ".yml")):
+        if name is not None:
+            raise ConfigError(f"{source!r} is no file, so {name!r} names no path in it", source=source)
+        return source, read_own(paths, spec)
+    found = load_yaml(catalogue.read_text(file), source)
+    whole = isinstance(found, dict) and bool(found) and found.keys() <= Spec.model_fields.keys()
+    own = read_own(None, file) if whole else read_own(file, None)
+    if name is None and len(own.paths) != 1:
+        held = f"has the paths {', '.join(map(str, own.paths))}; say which: FILE NAME" if own.paths else "has no path"
+        raise ConfigError(held, source=source)
+    return name or next(iter(own.paths)), own
+
+
 def _suite(name: str, base: Path) -> Text:
     """The suite under the name that the spec gives it, so that a result does not depend on where the spec lies."""
     own = base / name

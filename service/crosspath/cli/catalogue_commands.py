@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from crosspath.cli.check_command import check_tasks
+from crosspath.cli.diagnose_command import diagnose_transport
 from crosspath.cli.new_task_command import new_task
 from crosspath.cli.output import JsonFlag, PathsOption, SpecOption, print_json, print_table, say
 
@@ -24,7 +25,7 @@ def register(app: typer.Typer) -> None:
     for command in (list_tasks, show_task, check_tasks, new_task):
         tasks.command(command.__name__.partition("_")[0])(command)
     transports = typer.Typer(help="Paths that replies can travel.", no_args_is_help=True)
-    for command in (list_transports, show_transport, try_transport):
+    for command in (list_transports, show_transport, try_transport, diagnose_transport):
         transports.command(command.__name__.partition("_")[0])(command)
     contracts = typer.Typer(help="What models are told about their path.", no_args_is_help=True)
     for command in (list_contracts, show_contract):
