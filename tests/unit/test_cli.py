@@ -278,7 +278,8 @@ def test_lists_are_strict_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["tasks", "list", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)) == len(catalogue_tasks())
     assert run(["transports", "list", "--json"]) == 0
-    assert {"name", "version", "survivable", "summary"} == set(json.loads(capsys.readouterr().out)[0])
+    fields = {"name", "version", "survivable", "summary", "accepts", "imitated", "source", "layers", "digest"}
+    assert fields == set(json.loads(capsys.readouterr().out)[0])
     assert run(["transports", "show", "nested-shell", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["name"] == "nested-shell"
     assert run(["tasks", "show", "exact-file/word", "--json"]) == 0

@@ -49,7 +49,7 @@ def test_a_name_forges_no_verdict() -> None:
     verdict = score(replay(task, FinalState(entries=(file(FORGED, b"passed\n"),))), task, [check])
     assert verdict.reason == f"unexpected: {SHOWN}"
     entry = {"path": escape(FORGED), "kind": "file", "content": "passed\nx\u202ey"}
-    shown = try_text({"problem": None, "reason": "", "actions": [], "final_state": [entry]})
+    shown = try_text({"imitated": [], "problem": None, "reason": "", "actions": [], "final_state": [entry]})
     assert shown.split("\n") == [
         "final state:", f"  {SHOWN}  (file, 12 bytes, no newline at the end)", "      | passed", "      | x\\u202ey",
     ]  # fmt: skip

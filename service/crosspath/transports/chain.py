@@ -77,13 +77,29 @@ class Chain:
         inner = step.encode(text) if step.encode else None
         if inner is None or step.becomes is None:
             return None
-        if not self._left_alone(step.becomes(inner), self.steps[first + 1 :], takes_over=step.takes_over):
+        around = self._embedding_around(first)
+        if around is not None:
+            inner = _backwards((self.steps[around],), inner)
+        done = first if around is None else around
+        if inner is None or not self._left_alone(_applied(self.steps[first : done + 1], inner), done + 1, step.takes_over):
             return None
         return _backwards(self.steps[:first], inner)
 
-    def _left_alone(self, text: str, steps: Iterable[Step], *, takes_over: bool) -> bool:
-        """Whether the rest of the chain runs a text that an earlier layer made as ``bash -c`` would."""
-        for step in steps:
+    def _embedding_around(self, first: int) -> int | None:
+        """The careless embedding of what wrappers made, if the wrappers' own text does not break it; None: there is none."""
+        number = first
+        while number < len(self.steps) and self.steps[number].takes_over and self.steps[number].kind == "edit":
+            number += 1
+        if number in (first, len(self.steps)):
+            return None
+        step = self.steps[number]
+        careless = step.kind == "embedding" and not step.faithful and step.broken_by is not None
+        wrapper = _applied(self.steps[first:number], "")
+        return number if careless and not set(step.broken_by or "") & set(wrapper) else None
+
+    def _left_alone(self, text: str, first: int, takes_over: bool) -> bool:
+        """Whether the rest of the chain, from step ``first``, runs a text that earlier layers made as ``bash -c`` would."""
+        for step in self.steps[first:]:
             if step.apply and (step.faithful or (step.takes_over and takes_over and step.kind == "edit")):
                 text = step.apply(text)
             elif step.encode is None or not step.exact or step.encode(text) != text:
@@ -134,6 +150,13 @@ class Chain:
             needs=(*(program for step in steps for program in step.needs), *self.terminal.needs),
             report=REPORT if watch else None,
         )
+
+
+def _applied(steps: Iterable[Step], text: str) -> str:
+    """What these edits and embeddings, or readings that were encoded for, make of a text."""
+    for step in steps:
+        text = step.becomes(text) if step.becomes else text
+    return text
 
 
 def _backwards(steps: Sequence[Step], text: str | None) -> str | None:

@@ -55,6 +55,9 @@ class Step:
     """An embedding: the parser behind it recovers every text that another layer makes, as it was."""
     takes_over: bool = False
     """An encoded text takes the place of the shell that reads it, so what this layer puts behind it is never met."""
+    broken_by: str | None = None
+    """An embedding whose ``encode`` goes letter by letter, so that a wrapper's text may stand beside the encoded one: the letters
+    that such a wrapper may not hold. None: nothing may stand beside."""
     imitated: str = ""
     """What is imitated here rather than real; empty: nothing."""
     form: str = ""

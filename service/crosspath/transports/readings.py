@@ -17,6 +17,7 @@ from crosspath.transports.layers import Encode, Kind, Step
 from crosspath.types import JSON
 
 Options = Mapping[str, Any]
+_TEMPLATE = re.compile(r"\{[{%#]")
 _NOT_IN_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 can't hold, and CR, which its parsers turn into LF."""
 
@@ -65,7 +66,7 @@ def _jinja(options: Options) -> Step:
     suffixes = tuple(options["file_suffixes"])
 
     def encode(text: str) -> str | None:
-        changed = "{" in text or "\r" in text or text.endswith(("\n", *suffixes))
+        changed = _TEMPLATE.search(text) or "\r" in text or text.endswith(("\n", *suffixes))
         return None if changed else text
 
     files = f"; a text that ends in {' or '.join(suffixes)} is taken for a file name" if suffixes else ""

@@ -177,13 +177,13 @@ def _max_length(options: Options) -> Step:
     return _edit("max-length", sentence, options, encode=None)
 
 
-def _quoted(name: str, kind: str, escape: Callable[[str], str]) -> Callable[[Options], Step]:
+def _quoted(name: str, kind: str, escape: Callable[[str], str], broken_by: str) -> Callable[[Options], Step]:
     def build(options: Options) -> Step:
         how = "escaped correctly and placed" if options["escape"] else "placed, without any escaping,"
         form = EDITS[name]("<text>", options)
         sentence = f"The text is {how} between the {kind} quotes of {form}, and an outer shell parses that first."
         encode = _for(options, _same if options["escape"] else escape)
-        return _embedding(name, sentence, options, encode, faithful=bool(options["escape"]))
+        return _embedding(name, sentence, options, encode, faithful=bool(options["escape"]), broken_by=broken_by)
 
     return build
 
@@ -279,8 +279,12 @@ _QUOTED = {"escape": False, "shell": "bash"}
 _CHARSETS = ("latin-1", "cp1252", "cp437", "ascii")
 STEPS: Mapping[str, Kind] = MappingProxyType(
     {
-        "double-quoted-shell": _kind(_quoted("double-quoted-shell", "double", escape_double_quoted), {**_QUOTED}, shell=SHELLS),
-        "single-quoted-shell": _kind(_quoted("single-quoted-shell", "single", escape_single_quoted), {**_QUOTED}, shell=SHELLS),
+        "double-quoted-shell": _kind(
+            _quoted("double-quoted-shell", "double", escape_double_quoted, '"\\`'), {**_QUOTED}, shell=SHELLS
+        ),
+        "single-quoted-shell": _kind(
+            _quoted("single-quoted-shell", "single", escape_single_quoted, "'"), {**_QUOTED}, shell=SHELLS
+        ),
         "unquoted-shell": _kind(_unquoted_shell, {"shell": "bash"}, shell=SHELLS),
         "eval": _kind(_eval, {"quotes": "single", "escape": False, "redirect": False}, quotes=("single", "double", "none")),
         "remote-shell": _kind(_remote_shell, {"shell": "bash", "login": False, "home": False}, shell=SHELLS),
