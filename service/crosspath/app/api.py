@@ -108,6 +108,8 @@ def replay(
         tracker = _checked_tracker(directory) if track else None
         derivation = Derivation(source.head.id, derivation_words(resolved), source.trials)
         opened = open_evaluation(ledger, resolved, derivation)
+        if opened.resumed:
+            notify(f"going on with {opened.facts.head.id}: {len(opened.facts.replays)} replays are kept")
         facts = _gathered(ledger, resolved, opened, executor, progress, notify, generate=False)
         _tell_judging(progress, tracker)
         return _conclude(ledger, facts, tracker)

@@ -19,7 +19,7 @@ class PathOptions:
         self._rows = rows
         self._controls = controls
         self._clean_ups = {candidate.name: candidate.harness for candidate in facts.lock.candidates}
-        self._known: dict[tuple[str, str, str], tuple[CellRow, ...]] = {}
+        self._known: dict[tuple[str, str, str, str], tuple[CellRow, ...]] = {}
         self._missing = {
             replay.key.path: replay.fault.message
             for replay in facts.replays
@@ -39,7 +39,7 @@ class PathOptions:
 
     def cells(self) -> tuple[PlannedCell, ...]:
         """Every told x done combination once: candidates may share a cell, as those of one generation share the reference."""
-        found: dict[tuple[str, str, str], PlannedCell] = {}
+        found: dict[tuple[str, str, str, str], PlannedCell] = {}
         for cell in self._facts.cells:
             if not cell.control:
                 found.setdefault(_identity(cell), cell)
@@ -79,5 +79,5 @@ class PathOptions:
         return self._known[key]
 
 
-def _identity(cell: PlannedCell) -> tuple[str, str, str]:
-    return cell.generation.digest, cell.path, cell.validator
+def _identity(cell: PlannedCell) -> tuple[str, str, str, str]:
+    return cell.generation.digest, cell.path, cell.transport, cell.validator  # one chain may have two names
