@@ -1,28 +1,20 @@
 """Paths against a real bash: encodings are exact, and unencoded replies break where theory says they must."""
 
 import json
-import os
 import shlex
-import subprocess
-import tempfile
-from collections.abc import Mapping
-from pathlib import Path
 
-import jinja2
-import markupsafe
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-import crosspath.inside
 from crosspath.transports import assemble, express, preset, preset_names, survivable_presets
-from crosspath.types import Command, Contract, Reply, ToolCall, ToolSpec
+from crosspath.types import Contract, Reply, ToolCall, ToolSpec
+from real_shell import Outcome, execute
 
 SURVIVABLE = survivable_presets()
 INSIDE = {n for n in SURVIVABLE if any(a.command.packages for a in assemble(preset(n)).deliver(Reply(text="true")).actions)}
 """Paths that need our own program: twenty times as long to start as a shell."""
 PLAIN = [name for name in SURVIVABLE if name not in INSIDE]
-PACKAGES = [Path(crosspath.inside.__file__).parent, Path(jinja2.__file__).parent, Path(markupsafe.__file__).parent]
 HOSTILE = "\\\"'`$!\n\t #~*?{}()[];&|<>=%^-+\r\x01\x7f"
 
 payloads = st.text(st.one_of(st.sampled_from(HOSTILE), st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
@@ -34,32 +26,6 @@ real_shell = settings(max_examples=60, deadline=None, suppress_health_check=[Hea
 def some(name: str) -> settings:
     """How often a property is tried on one of many paths."""
     return settings(real_shell, max_examples=5 if name in INSIDE else 15)
-
-
-Outcome = tuple[int, bytes, Mapping[str, bytes]]
-
-
-def execute(*commands: Command) -> Outcome:
-    """Run the commands one after the other in a fresh directory: last exit code, all output, regular files."""
-    with tempfile.TemporaryDirectory() as scratch:
-        work, inside, packages = Path(scratch, "work"), Path(scratch, "in"), Path(scratch, "lib")
-        for directory in (work, inside, packages, Path(scratch, "home")):
-            directory.mkdir()
-        for package in PACKAGES:
-            (packages / package.name).symlink_to(package)
-        runs = [_run(command, work, inside) for command in commands]
-        files = {str(path.relative_to(work)): path.read_bytes() for path in sorted(work.rglob("*")) if path.is_file()}
-    return runs[-1].returncode, b"".join(run.stdout for run in runs), files
-
-
-def _run(command: Command, work: Path, inside: Path) -> "subprocess.CompletedProcess[bytes]":
-    for file in command.files:
-        (inside / os.fsdecode(file.path)).write_bytes(file.content)
-    scratch = work.parent
-    env = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": str(scratch / "home"), "WORK": str(work), "IN": str(inside)}
-    env |= {"OUT": str(scratch / "out"), "TMPDIR": str(scratch / "home")}
-    argv = [word.replace(b"{packages}", os.fsencode(scratch / "lib")) if command.packages else word for word in command.argv]
-    return subprocess.run(argv, input=command.stdin, cwd=work, env=env, capture_output=True, timeout=20, check=False)
 
 
 def through(name: str, text: str, *, encoded: bool = False) -> Outcome:

@@ -150,7 +150,7 @@ def fenced_block(text: str, options: Options) -> str:
     found = re.search(rf"```[a-zA-Z]*[ \t]*\n({amount})\n?```", message, re.DOTALL)
     if found is None:
         raise UnreadableError("no fenced block in the reply")
-    return found[1]
+    return found[1].removesuffix("\n") if options["greedy"] else found[1]
 
 
 def printf_format(text: str, options: Options) -> str:

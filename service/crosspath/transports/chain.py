@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from crosspath.errors import ConfigError
-from crosspath.transports.encodings import candidates
+from crosspath.transports.encodings import candidates, is_whole
 from crosspath.transports.kinds import build_layer
 from crosspath.transports.layers import Layer, Step, Terminal, UndeliverableError, as_bytes
 from crosspath.types import Command, FileEntry, Hop, LayerSpec, Package
@@ -77,25 +77,37 @@ class Chain:
         inner = step.encode(text) if step.encode else None
         if inner is None or step.becomes is None:
             return None
-        around = self._embedding_around(first)
-        if around is not None:
-            inner = _backwards((self.steps[around],), inner)
-        done = first if around is None else around
+        end = self._end_of_wrappers(first)
+        if end > first and not is_whole(_applied(self.steps[first:end], "")):
+            return None
+        if step.bash_only and not self._is_read_by_bash(first):
+            return None
+        done = first
+        if end > first and self._careless_around(first, end):
+            inner, done = _backwards((self.steps[end],), inner), end
         if inner is None or not self._left_alone(_applied(self.steps[first : done + 1], inner), done + 1, step.takes_over):
             return None
         return _backwards(self.steps[:first], inner)
 
-    def _embedding_around(self, first: int) -> int | None:
-        """The careless embedding of what wrappers made, if the wrappers' own text does not break it; None: there is none."""
-        number = first
-        while number < len(self.steps) and self.steps[number].takes_over and self.steps[number].kind == "edit":
-            number += 1
-        if number in (first, len(self.steps)):
-            return None
-        step = self.steps[number]
-        careless = step.kind == "embedding" and not step.faithful and step.broken_by is not None
-        wrapper = _applied(self.steps[first:number], "")
-        return number if careless and not set(step.broken_by or "") & set(wrapper) else None
+    def _is_read_by_bash(self, number: int) -> bool:
+        """Whether the innermost shell that reads what step ``number`` made is bash."""
+        embeddings = (step for step in self.steps[number + 1 :] if step.kind == "embedding")
+        around = next(embeddings, None)
+        return self.terminal.is_bash if around is None else around.does.get("shell", "bash") == "bash"
+
+    def _end_of_wrappers(self, first: int) -> int:
+        """Where the wrappers end that begin with step ``first``."""
+        end = first
+        while end < len(self.steps) and self.steps[end].takes_over and self.steps[end].kind == "edit":
+            end += 1
+        return end
+
+    def _careless_around(self, first: int, end: int) -> bool:
+        """Whether a careless embedding stands around what these wrappers made that their own text does not break."""
+        step = self.steps[end] if end < len(self.steps) else None
+        if step is None or step.kind != "embedding" or step.faithful or step.broken_by is None:
+            return False
+        return not set(step.broken_by) & set(_applied(self.steps[first:end], ""))
 
     def _left_alone(self, text: str, first: int, takes_over: bool) -> bool:
         """Whether the rest of the chain, from step ``first``, runs a text that earlier layers made as ``bash -c`` would."""

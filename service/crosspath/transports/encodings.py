@@ -6,6 +6,7 @@ A layer's ``encode`` starts from one of these. The *armoured* form is one line w
 
 import base64
 import re
+from collections import Counter
 
 from crosspath.inside.edits import escape_single_quoted
 from crosspath.transports.layers import as_argument
@@ -30,28 +31,33 @@ def own_shell_without_input(text: str) -> str:
     return f"{own_shell(text)} < /dev/null"
 
 
-def _base64(text: str) -> str:
-    return base64.b64encode(own_shell(text).encode("utf-8")).decode("ascii")
+def _base32(text: str) -> str:
+    """The text in letters and digits only. Not base64: whether its + and / survive would depend on the text.
+
+    Blanks at the end bring it to a length that needs no padding.
+    """
+    data = own_shell(text).encode("utf-8")
+    return base64.b32encode(data.ljust(-(-len(data) // 5) * 5)).decode("ascii")
 
 
 def armoured(text: str) -> str:
-    """One short line for bash that does what the text does, in letters, digits and ``. <(-+/=)`` only."""
-    return f". <(base64 -d<<<{_base64(text)})"
+    """One short line for bash that does what the text does, in letters, digits and ``. <(-)`` only."""
+    return f". <(base32 -d<<<{_base32(text)})"
 
 
 def blankless(text: str) -> str:
     """As ``armoured``, in one word: no blanks and no globs, for the price of ``$`` and braces."""
-    return f".${{IFS}}<(base64${{IFS}}-d<<<{_base64(text)})"
+    return f".${{IFS}}<(base32${{IFS}}-d<<<{_base32(text)})"
 
 
 def piped(text: str) -> str:
     """As ``armoured``, without ``<`` and ``>``, for the price of quotes, ``$`` and ``|``."""
-    return f'eval "$(echo {_base64(text)}|base64 -d)"'
+    return f'eval "$(echo {_base32(text)}|base32 -d)"'
 
 
 def backquoted(text: str) -> str:
     """As ``armoured``, without parentheses and ``$``, for the price of quotes and backquotes."""
-    return f'eval "`base64 -d<<<{_base64(text)}`"'
+    return f'eval "`base32 -d<<<{_base32(text)}`"'
 
 
 def candidates(text: str) -> tuple[str, ...]:
@@ -64,6 +70,11 @@ def candidates(text: str) -> tuple[str, ...]:
     return text, armoured(text), piped(text), backquoted(text)
 
 
+def is_own_line(wrapper: str) -> bool:
+    """Whether wrapper text on a line of its own goes on neither with the line before nor on the next one."""
+    return not re.match(r"\s*[;&|]", wrapper) and not wrapper.endswith("\\") and not _PIPE_OR_BACKGROUND.search(wrapper)
+
+
 def lets_a_shell_through(before: str, after: str) -> bool:
     """Whether wrapper text around a command lets ``exec`` end the wrapper with the command's own status.
 
@@ -72,3 +83,15 @@ def lets_a_shell_through(before: str, after: str) -> bool:
     """
     plain = _PLAIN_WRAPPER_START.search(before) and _PLAIN_WRAPPER_END.search(after)
     return bool(plain) and not _PIPE_OR_BACKGROUND.search(after)
+
+
+_QUOTED = re.compile(r"\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+_PAIRS = (("{", "}"), ("(", ")"), ("if", "fi"), ("do", "done"), ("case", "esac"))
+
+
+def is_whole(wrapper: str) -> bool:
+    """Whether wrapper text without the command in it leaves no quote, bracket or compound command of the shell open."""
+    bare = _QUOTED.sub(" ", wrapper)
+    words = re.findall(r"(?:^|[;&|(){\n]|\bthen\b|\belse\b|\bdo\b)\s*(if|fi|do|done|case|esac)\b", bare)
+    counts = Counter([*re.findall(r"[{}()]", bare), *words])
+    return not set("'\"") & set(bare) and all(counts[start] == counts[end] for start, end in _PAIRS)

@@ -55,6 +55,8 @@ class Step:
     """An embedding: the parser behind it recovers every text that another layer makes, as it was."""
     takes_over: bool = False
     """An encoded text takes the place of the shell that reads it, so what this layer puts behind it is never met."""
+    bash_only: bool = False
+    """An encoded text is one that only bash reads as it should."""
     broken_by: str | None = None
     """An embedding whose ``encode`` goes letter by letter, so that a wrapper's text may stand beside the encoded one: the letters
     that such a wrapper may not hold. None: nothing may stand beside."""
@@ -82,6 +84,8 @@ class Terminal:
     """A command that needs nothing of ours inside, where there is one. Raises ``UndeliverableError``."""
     faithful: bool = False
     """Runs a text that an embedding made just as ``bash -c`` does."""
+    is_bash: bool = True
+    """What reads the text first is bash."""
     imitated: str = ""
     needs: tuple[str, ...] = ()
     """Programs without which it can't run."""

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from crosspath.inside.edits import EDITS, escape_double_quoted, escape_heredoc, escape_single_quoted
-from crosspath.transports.encodings import blankless, lets_a_shell_through, own_shell, own_shell_without_input
+from crosspath.transports.encodings import blankless, is_own_line, lets_a_shell_through, own_shell, own_shell_without_input
 from crosspath.transports.layers import Encode, Kind, Step
 from crosspath.types import JSON
 
@@ -117,7 +117,7 @@ def _byte_order_mark(options: Options) -> Step:
 
     apply = _function("byte-order-mark", options)
     sentence = "A byte order mark (U+FEFF) is put in front of the text, so the first word begins with it."
-    return _edit("byte-order-mark", sentence, options, encode=encode, exact=False, becomes=apply)
+    return _edit("byte-order-mark", sentence, options, encode=encode, exact=False, becomes=apply, bash_only=True)
 
 
 def _first_line(options: Options) -> Step:
@@ -132,19 +132,21 @@ def _replace(options: Options) -> Step:
 
 def _prefix(options: Options) -> Step:
     where = "on a line of its own in front of" if options["line"] == "own" else "directly in front of"
-    survives = options["line"] == "own" or lets_a_shell_through(options["text"], "")
+    text = options["text"]
+    survives = is_own_line(text) if options["line"] == "own" else lets_a_shell_through(text, "")
     return _wrapper("prefix", f"The wrapper text {_literal(options['text'])} is put {where} the text.", options, survives)
 
 
 def _suffix(options: Options) -> Step:
     where = "on a line of its own behind" if options["line"] == "own" else "directly behind"
-    survives = options["line"] == "own" or lets_a_shell_through("", options["text"])
+    text = options["text"]
+    survives = is_own_line(text) if options["line"] == "own" else lets_a_shell_through("", text)
     return _wrapper("suffix", f"The wrapper text {_literal(options['text'])} is put {where} the text.", options, survives)
 
 
 def _line_guard(options: Options) -> Step:
     sentence = f"After each line of the text the line {_literal(options['text'])} is inserted."
-    return _wrapper("line-guard", sentence, options, True, one_line=True)
+    return _wrapper("line-guard", sentence, options, is_own_line(options["text"]), one_line=True)
 
 
 def _input_guard(options: Options) -> Step:

@@ -17,7 +17,7 @@ Options = Mapping[str, Any]
 
 
 def _terminal(name: str, sentence: str, options: Options, encode: Encode | None, **more: Any) -> Terminal:
-    given: dict[str, Any] = {"version": "1", **more}
+    given: dict[str, Any] = {"version": "1", "is_bash": options.get("program", "bash") == "bash", **more}
     return Terminal(name=name, sentence=sentence, runs={"do": name, **options}, encode=encode, **given)
 
 
