@@ -12,9 +12,10 @@ from crosspath.app.probing import Bench, Encode, Notify, Shot, bench
 from crosspath.app.resolve import Own
 from crosspath.errors import ConfigError
 from crosspath.transports import Path, assemble, find_path
-from crosspath.transports.battery import CONTROLS, DOUBLE, SINGLE, WHERE, WORDS, battery, hard_probes
+from crosspath.transports.battery import CONTROLS, DOUBLE, SINGLE, WHERE, WORDS, battery, hard_probes, padded
 from crosspath.transports.outcomes import Deviation, Effect, Outcome, deviation
 from crosspath.transports.probes import Probe
+from crosspath.transports.shapes import LONG_COMMAND
 from crosspath.transports.tried_encodings import AS_IT_IS, Encoding, composed_encodings, single_encodings
 from crosspath.types import Contract, External
 
@@ -68,6 +69,8 @@ class Diagnosis:
     deviations: tuple[Deviation, ...]
     encoding: EncodingFound | None
     """None: not looked for."""
+    longest: int | None
+    """Characters of the longest one-line command that comes through, where there is a limit that was met."""
     shots: int
     took_s: float
 
@@ -116,11 +119,18 @@ class _Diagnosing:
 
     def all(self, began: float) -> Diagnosis:
         controls = self._controls()
-        probes = () if self._hopeless(controls) else battery(quick=self._quick)
+        if self._hopeless(controls):
+            return self._diagnosis((), controls, None, began)
+        probes = battery(quick=self._quick)
         found = self._deviating(probes, f"the battery{self._expected(probes)}")
         probes, found = self._taken_apart(probes, found, self._worth_it(controls))
         found = [*controls, *self._steady(found)]
         encoding = None if not found or (self._quick and not self._path.survivable) else self._encoding(probes, found)
+        return self._diagnosis(probes, found, encoding, began)
+
+    def _diagnosis(
+        self, probes: Sequence[Probe], found: Sequence[Deviation], encoding: EncodingFound | None, began: float
+    ) -> Diagnosis:
         return Diagnosis(
             path=self._path,
             contract=self._bench.contract,
@@ -128,9 +138,26 @@ class _Diagnosing:
             probes=(*CONTROLS, *probes),
             deviations=tuple(found),
             encoding=encoding,
+            longest=self._longest(found),
             shots=self._bench.shots,
             took_s=monotonic() - began,
         )
+
+    def _longest(self, found: Sequence[Deviation]) -> int | None:
+        """Characters of the longest one-line command that comes through; None: no limit was met, or it is not looked for."""
+        failing = {one.probe.name for one in found}
+        if self._quick or WORDS.name in failing or not any(name.startswith("length: ") for name in failing):
+            return None
+        fits, too_long = 0, LONG_COMMAND + 100
+        while too_long - fits > 1:
+            length = (fits + too_long) // 2
+            probe = padded(length)
+            (here,) = self._bench.outcomes([Shot(probe, self._path)], "looking for the longest command")
+            if "got" in here.files and here.success:
+                fits = length
+            else:
+                too_long = length
+        return fits or None
 
     def _controls(self) -> list[Deviation]:
         """Deviations of the plainest forms, and of a path that leaves files of its own."""

@@ -9,7 +9,7 @@ from crosspath.contracts.telling import plain_sentence
 from crosspath.errors import ConfigError
 from crosspath.escaping import escape, unescape
 from crosspath.pipeline.telling import told_contract
-from crosspath.transports.battery import WHERE
+from crosspath.transports.battery import CONTROLS, WHERE
 from crosspath.transports.chain import Chain
 from crosspath.transports.findings import HEADINGS, Finding, findings
 from crosspath.transports.outcomes import Deviation, Outcome
@@ -38,6 +38,7 @@ def document(found: Diagnosis, own: Mapping[str, PathSpec]) -> dict[str, Any]:
         "survives": {
             "characters": {place: fine for place, fine, _ in _characters(found)},
             "shapes": [one.name for one in _surviving(found) if not one.units],
+            "longest": found.longest,
         },
         "encoding": _encoding(found.encoding),
         "disclosure": disclosure(found, own),
@@ -149,6 +150,10 @@ def text(found: Diagnosis, own: Mapping[str, PathSpec]) -> str:
             last = HEADINGS[one.harm]
             lines += ["", f"{last}:"]
         lines += _finding_lines(one)
+    if len(found.probes) == len(CONTROLS):
+        return "\n".join(
+            [*lines, "", f"Not even the {len(CONTROLS)} plainest commands were answered in time; nothing more was tried."]
+        )
     lines += ["", "What survives:", *_survival_lines(found), "", "Encoding:", f"  {_encoding_sentence(found)}"]
     told = disclosure(found, own)
     return "\n".join([*lines, "", "For the contract:", f"  {told}" if told else "  nothing can be told about it yet"])
@@ -170,8 +175,13 @@ def _finding_lines(one: Finding) -> Iterator[str]:
     yield f"    right  {_outcome_text(example.raw)}"
     yield f"    here   {_outcome_text(example.here)}{_told(example)}"
     if one.also:
-        alike = joined([shown(each.probe.subject) for each in one.also], most=_ALIKE)
-        yield f"    so is what needs it: {alike}"
+        yield f"    also   {joined(list(dict.fromkeys(map(_subject, one.also))), most=_ALIKE)}"
+
+
+def _subject(one: Deviation) -> str:
+    """What a probe tries, by itself."""
+    probe = one.probe
+    return f"{unit_names(probe.units) if probe.units else probe.subject} {probe.place}".strip()
 
 
 def _outcome_text(outcome: Outcome) -> str:
@@ -210,6 +220,8 @@ def _survival_lines(found: Diagnosis) -> Iterator[str]:
             families.setdefault(probe.name.partition(":")[0], []).append(probe.name in surviving)
     counts = (f"{name} {sum(fine)} of {len(fine)}" for name, fine in families.items() if name != "control")
     yield f"  shapes: {', '.join(counts)}"
+    if found.longest is not None:
+        yield f"  length: {found.longest} characters on one line, no more"
 
 
 def _what_survives(fine: Sequence[str], lost: Sequence[str]) -> str:
@@ -231,14 +243,24 @@ def _encoding_sentence(found: Diagnosis) -> str:
         if encoding.survives:
             return f"exists, {what}; with it all {encoding.probes} probes do the same as under bash -c"
         return f"is {what}, but with it {_left(encoding)}"
+    without = _without_encoding(found)
     if encoding.encoding is None:
-        return f"none of the {encoding.tried} that were tried survives"
+        return f"{without}none of the {encoding.tried} that were tried survives"
     way = f"{encoding.encoding.instruction} ({encoding.encoding.name})"
     if encoding.survives:
         return f"{way}; with it all {encoding.probes} probes do the same as under bash -c; {encoding.tried} were tried"
-    return f"none of the {encoding.tried} that were tried survives everything. The best: {way}; with it {_left(encoding)}"
+    return (
+        f"{without}none of the {encoding.tried} that were tried survives everything. The best: {way}; with it {_left(encoding)}"
+    )
+
+
+def _without_encoding(found: Diagnosis) -> str:
+    """Which layers of a chain no text survives."""
+    carrier = found.path.carrier
+    names = [layer.name for layer in carrier.layers if layer.encode is None] if isinstance(carrier, Chain) else []
+    return f"no text survives {joined(names)} in general; " if names else ""
 
 
 def _left(encoding: EncodingFound) -> str:
-    subjects = joined([f"{shown(one.probe.subject)} {one.probe.place}".strip() for one in encoding.left], most=_ALIKE)
+    subjects = joined([_subject(one) for one in encoding.left], most=_ALIKE)
     return f"{len(encoding.left)} of {encoding.probes} probes still differ: {subjects}"

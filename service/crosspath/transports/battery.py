@@ -77,6 +77,14 @@ def hard_probes() -> tuple[Probe, ...]:
     return (text, *(probe for probe in shapes() if probe.hard))
 
 
+def padded(length: int) -> Probe:
+    """A command of so many characters on one line, which leaves ``got`` with its last ones."""
+    command = "; touch got"
+    return Probe(
+        f"length: {length}", "shapes", f"a command of {length} characters", ": ".ljust(length - len(command), "x") + command
+    )
+
+
 def characters(*, quick: bool = False) -> Iterator[Probe]:
     """Every character in every place, in groups. A file's name keeps them: so they need no redirection. It has no slash."""
     groups: Mapping[Place, Sequence[Sequence[str]]] = {"single quotes": _QUICK} if quick else _GROUPS

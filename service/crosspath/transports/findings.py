@@ -99,7 +99,9 @@ def _of_shapes(deviations: Sequence[Deviation], blamed: Mapping[str, Sequence[De
         first = group[0]
         subjects = joined([one.probe.subject for one in group])
         place = f" {first.probe.place}" if first.probe.place else ""
-        sentence = first.effect.words if first.effect.kind == "known" else _sentence(first, subjects + place, many=len(group) > 1)
+        sentence = (
+            first.effect.words if first.effect.kind == "known" else _sentence(first, subjects + place, many=" and " in subjects)
+        )
         yield _finding(sentence, group, blamed.get(first.probe.name, ()))
 
 

@@ -72,7 +72,7 @@ def unit_names(units: Iterable[str]) -> str:
             left = {unit: None for unit in left if unit not in members}
     wide = [unit for unit in left if unit not in _NAMES and all(ord(one) > 127 for one in unit)]
     if len(wide) > 3:
-        names.append(f"characters outside of ASCII ({' '.join(unit for unit in wide if not shown(unit).startswith('‹'))})")
+        names.append(f"characters outside of ASCII ({' '.join(map(shown, wide))})")
         left = {unit: None for unit in left if unit not in wide}
     return joined([*map(unit_name, left), *names])
 
