@@ -60,7 +60,7 @@ def test_three_baselines(place: Path, command: Any) -> None:
     """The oracle loses on the broken path and is to go raw; the naive one loses nothing; the adaptive one may be told."""
     document = command("recommend", (place / "id").read_text())
     by_model = {one["model"]: one for one in document["recommendations"]}
-    assert by_model["baseline/oracle"]["advice"].startswith("Take raw: 4 of 4 right; avoid nested-shell: ")
+    assert by_model["baseline/oracle"]["advice"].startswith("Take raw: 4 of 4 right; avoid nested-shell (")
     assert {one["path"]["cell"]["passed"] for one in by_model["baseline/naive"]["choices"]} == {2}
     adaptive = {(one["path"]["path"], one["path"]["cell"]["contract"]): one for one in by_model["baseline/adaptive"]["choices"]}
     assert adaptive.keys() == {("raw", "raw"), ("nested-shell", "raw"), ("nested-shell", "nested-shell")}

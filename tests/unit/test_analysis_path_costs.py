@@ -227,7 +227,7 @@ class TestWords:
         assert path_lines([path_ranking("m", options)]) == [
             "The replies of m, told raw, on 5 paths: best raw, 24 of 24 right; the same on every task: same; "
             "not told apart from it: close; told apart: 1, the last bad (22 of 24 wrong, 22 of them silently); "
-            "control broken, not ranked: odd."
+            "control broken, not ranked: odd (2 differ every time)."
         ]
 
     def test_report_rows_and_short_rows(self) -> None:

@@ -78,7 +78,7 @@ class TestAdvice:
         found = advice(raw("0" * 4 + "1" * 20), choice("good", RIGHT), choice("bad", "s" * 9 + "0" * 13 + "11"))
         assert found.conclusive
         assert found.advice.startswith("Take good: 24 of 24 right; ")
-        assert "avoid bad: 22 of 24 wrong, 9 of them silently" in found.advice
+        assert "avoid bad (22 of 24 wrong, 9 of them silently)" in found.advice
         assert [one.path.path for one in found.choices] == ["good", "raw", "bad"]
 
     def test_what_is_as_good_is_said(self) -> None:
@@ -92,7 +92,7 @@ class TestAdvice:
         """Where few families can't tell, what is worse on the very same replies is still warned against, with that limit."""
         found = advice(raw("1111"), choice("x", "s1s1"))
         assert found.choices[1].path.standing == "not_told_apart"
-        assert "avoid x: 2 of 4 wrong, 2 of them silently (on these tasks; not told apart over families)" in found.advice
+        assert "avoid x (2 of 4 wrong, 2 of them silently; on these tasks, not told apart over families)" in found.advice
         assert "not told apart from it" not in found.advice
 
     def test_nothing_to_compare(self) -> None:
@@ -128,8 +128,14 @@ class TestContracts:
         assert found.generations == 2
         assert found.advice.startswith("Take raw told raw: ")
         assert "not told apart from it: nested told nested (difference 0.0 [" in found.advice
-        assert "avoid nested told raw: 20 of 24 wrong" in found.advice
+        assert "avoid nested told raw (20 of 24 wrong" in found.advice
         assert by_path(found)["nested/nested"].path.changed is None
+
+    def test_other_replies_are_worse_by_more_than_chance(self) -> None:
+        """Of another generation only what its rate's interval keeps apart is warned against on these tasks."""
+        clear, close = (choice("x", text, contract="other") for text in ("0000", "0111"))
+        assert "avoid x told other (4 of 4 wrong; on these tasks" in advice(raw("1111"), clear).advice
+        assert "not told apart from it: x told other" in advice(raw("1111"), close).advice
 
     def test_the_same_choice_twice(self) -> None:
         """A choice that is given twice is a mistake of the caller."""

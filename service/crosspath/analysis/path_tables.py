@@ -10,6 +10,8 @@ from crosspath.types import Estimate, PathCost, PathRanking
 
 MOST_NAMED = 4
 """So many paths at most are named in a sentence."""
+MOST_EXPLAINED = 2
+"""So many paths that are not ranked have their own reason in a sentence."""
 _NOTES = """\
 - Ranked by pass rate, then by how often a wrong state is reported as fine; equal ones share a rank.
 - Damage for these replies is exact: the same replies on this path and on the reference path. Beside it the same for the
@@ -53,14 +55,15 @@ def _clauses(ranking: PathRanking) -> Iterator[str]:
 def aside_clauses(paths: Sequence[PathCost]) -> Iterator[str]:
     """What is not ranked, and why."""
     for apart, words in (("broken_control", "control broken, not ranked"), ("unobserved", "too little observed to be ranked")):
-        if names := [path.path for path in paths if path.apart == apart]:
-            yield f"{words}: {several(names)}"
+        if reasons := {path.path: path.reason for path in paths if path.apart == apart}:
+            in_full = [f"{name} ({reason})" for name, reason in reasons.items()] if len(reasons) <= MOST_EXPLAINED else [*reasons]
+            yield f"{words}: {several(in_full)}"
     untried: dict[str, list[str]] = {}
     for path in paths:
         if path.apart == "untried":
             untried.setdefault(path.reason, []).append(path.path)
     for reason, names in untried.items():
-        yield f"could not be tried ({reason}): {several(names)}"
+        yield f"could not be tried ({reason}): {several([*dict.fromkeys(names)])}"
 
 
 # -- report ----------------------------------------------------------------------------------------------------------------

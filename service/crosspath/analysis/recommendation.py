@@ -171,15 +171,18 @@ def _clauses(ranked: Sequence[Choice], choices: Sequence[Choice]) -> Iterator[st
 
 
 def _is_worse(one: Choice, best: Choice) -> bool:
-    """Beyond these tasks; or on the very same replies by more than one, which is exact for these tasks and no more."""
-    same_replies = one.path.changed is not None
-    return one.path.standing == "told_apart" or (same_replies and one.path.wrong - best.path.wrong > 1)
+    """Beyond these tasks, or on these alone: by more than one of the very same replies, or of others by more than chance explains
+    (intervals of the two rates that don't meet)."""
+    if one.path.changed is not None:
+        return one.path.standing == "told_apart" or one.path.wrong - best.path.wrong > 1
+    mine, theirs = one.path.cell.rate, best.path.cell.rate
+    return one.path.standing == "told_apart" or (mine.high is not None and theirs.low is not None and mine.high < theirs.low)
 
 
 def _warning(one: Choice, choices: Sequence[Choice]) -> str:
     silently = f", {one.path.silent} of them silently" if one.path.silent else ""
-    beyond = "" if one.path.standing == "told_apart" else " (on these tasks; not told apart over families)"
-    return f"{_name(one, choices)}: {one.path.wrong} of {one.path.cell.scored} wrong{silently}{beyond}"
+    beyond = "" if one.path.standing == "told_apart" else "; on these tasks, not told apart over families"
+    return f"{_name(one, choices)} ({one.path.wrong} of {one.path.cell.scored} wrong{silently}{beyond})"
 
 
 def _difference(path: PathCost) -> str:
