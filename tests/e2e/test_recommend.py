@@ -132,6 +132,21 @@ def test_not_enough_evidence(place: Path, command: Any, capsys: pytest.CaptureFi
     assert f"crosspath replay {done.id} --all-transports" in capsys.readouterr().out
 
 
+def test_the_page_shows_what_is_printed(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The advice and the table of the page about paths are those of its spec and commands."""
+    page = (Path(__file__).parents[2] / "docs" / "which-path.md").read_text("utf-8")
+    spec, shown = (block.partition("\n")[2] for block in page.split("```")[1:4:2])
+    (place / "compare.yaml").write_text(spec)
+    (words,) = [line.split() for line in page.splitlines() if line.startswith("    crosspath replay latest -t")]
+    crosspath.evaluate("compare.yaml", track=False)
+    run([*words[1:], "--executor", "local", "--no-mlflow"])
+    capsys.readouterr()
+    assert run(["recommend", "latest"]) == 0
+    printed = capsys.readouterr().out
+    lines = [line for line in shown.splitlines() if line.strip(" ─") and line != "..." and "crosspath show" not in line]
+    assert [line for line in lines if " ".join(line.split()) not in " ".join(printed.split())] == []
+
+
 def test_wrong_arguments(capsys: pytest.CaptureFixture[str]) -> None:
     """Both forms at once, and an evaluation that is not there, are one line and exit code 2."""
     assert run(["recommend", "--json", "--markdown"]) == 2
