@@ -77,15 +77,18 @@ class Chain:
         inner = step.encode(text) if step.encode else None
         if inner is None or step.becomes is None:
             return None
-        end = self._end_of_wrappers(first)
-        if end > first and not is_whole(_applied(self.steps[first:end], "")):
-            return None
         if step.bash_only and not self._is_read_by_bash(first):
             return None
-        done = first
-        if end > first and self._careless_around(first, end):
-            inner, done = _backwards((self.steps[end],), inner), end
-        if inner is None or not self._left_alone(_applied(self.steps[first : done + 1], inner), done + 1, step.takes_over):
+        wrappers = [one for one in self.steps[first:] if one.is_wrapper]
+        if not is_whole(_applied(wrappers, "")):
+            return None
+        end = self._end_of_wrappers(first)
+        around = end > first and self._careless_around(first, end)
+        if around:
+            inner = _backwards((self.steps[end],), inner)
+        done = end if around else first
+        takes_over = step.takes_over and not around
+        if inner is None or not self._left_alone(_applied(self.steps[first : done + 1], inner), done + 1, takes_over):
             return None
         return _backwards(self.steps[:first], inner)
 
@@ -98,7 +101,7 @@ class Chain:
     def _end_of_wrappers(self, first: int) -> int:
         """Where the wrappers end that begin with step ``first``."""
         end = first
-        while end < len(self.steps) and self.steps[end].takes_over and self.steps[end].kind == "edit":
+        while end < len(self.steps) and self.steps[end].is_wrapper:
             end += 1
         return end
 
@@ -112,8 +115,8 @@ class Chain:
     def _left_alone(self, text: str, first: int, takes_over: bool) -> bool:
         """Whether the rest of the chain, from step ``first``, runs a text that earlier layers made as ``bash -c`` would."""
         for step in self.steps[first:]:
-            if step.apply and (step.faithful or (step.takes_over and takes_over and step.kind == "edit")):
-                text = step.apply(text)
+            if step.apply and (step.faithful or (step.is_wrapper and takes_over)):
+                text, takes_over = step.apply(text), takes_over and step.kind == "edit"
             elif step.encode is None or not step.exact or step.encode(text) != text:
                 return False
         return self.terminal.faithful

@@ -69,6 +69,11 @@ class Step:
     recording: "Step | None" = None
     """The same embedding with a recorder in place of the innermost program."""
 
+    @property
+    def is_wrapper(self) -> bool:
+        """Whether it puts shell text of its own around the command, which an encoded command never meets."""
+        return self.kind == "edit" and self.takes_over
+
 
 @dataclass(frozen=True)
 class Terminal:

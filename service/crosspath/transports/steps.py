@@ -87,7 +87,7 @@ def _for(options: Options, encode: Callable[[str], str]) -> Encode:
 
 
 def _trim(options: Options) -> Step:
-    where = {"both": "both ends", "start": "its start", "end": "its end"}[options["where"]]
+    where = {"both": "both ends", "start": "the start", "end": "the end"}[options["where"]]
     return _edit("trim", f"White space at {where} of the text is removed.", options)
 
 
