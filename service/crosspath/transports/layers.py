@@ -23,6 +23,9 @@ from crosspath.types import JSON, Command
 MAX_ARGUMENT_BYTES = 131_071
 """Longest single argument that Linux passes to a program: MAX_ARG_STRLEN (32 pages of 4 KiB) less the final NUL."""
 
+MAX_TEXT_CHARACTERS = 16 * 2**20
+"""Longest text between two layers; far more than any program takes as an argument, little enough for any memory."""
+
 Encode = Callable[[str], str | None]
 """A text that survives; None: for this text there is none."""
 
