@@ -48,8 +48,8 @@ _LIMITS = """\
 """
 
 
-MOST_IN_FULL = 8
-"""So many candidates at most have a paragraph each in a terminal."""
+MOST_IN_FULL = 16
+"""So many candidates at most have a paragraph each in a terminal, and figures of their own."""
 
 
 def summary_text(judgement: Judgement) -> str:

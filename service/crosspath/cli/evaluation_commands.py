@@ -265,7 +265,8 @@ def print_summary(evaluation: "Evaluation") -> None:
     from crosspath.analysis.report import in_short
 
     say(evaluation.summary().rstrip() + "\n")
-    if not in_short(evaluation.judgement):
+    told = any(decomposition.cell("NN") for decomposition in evaluation.judgement.decompositions)
+    if told or not in_short(evaluation.judgement):
         _print_cells(evaluation)
     _print_rankings(evaluation)
     say(f"evaluation  {evaluation.id}  ({evaluation.facts.head.status})")

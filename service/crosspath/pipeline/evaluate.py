@@ -41,6 +41,9 @@ from crosspath.types import (
 
 _T = TypeVar("_T")
 
+MOST_TOGETHER = 32
+"""Replays of one reply that are stored together: so many at most are lost by a kill, and progress is seen as often."""
+
 
 @dataclass(frozen=True)
 class Retries:
@@ -219,11 +222,16 @@ class Evaluator:
     # -- replays -------------------------------------------------------------------------------------------------------
 
     async def _replay(self, trial: Trial, planned: Iterable[ReplayKey]) -> None:
-        """Execute one trial's reply through the given paths, where that was not done, and store the facts together."""
+        """Execute one trial's reply through the given paths, where that was not done."""
         keys = [key for key in planned if key not in self._done]
-        if not keys or trial.reply is None:
+        if trial.reply is None:
             return
-        deliveries = {key: self._plan.paths[key.path].deliver(trial.reply, encoded=key.encoded) for key in keys}
+        for first in range(0, len(keys), MOST_TOGETHER):
+            await self._replay_together(trial, trial.reply, keys[first : first + MOST_TOGETHER])
+
+    async def _replay_together(self, trial: Trial, reply: Reply, keys: Sequence[ReplayKey]) -> None:
+        """Some replays of one reply, whose facts are stored together."""
+        deliveries = {key: self._plan.paths[key.path].deliver(reply, encoded=key.encoded) for key in keys}
         task = self._plan.tasks[trial.key.task]
         jobs = [
             ReplayJob(key=key, task=task, commands=tuple(action.command for action in delivery.actions))
