@@ -4,8 +4,6 @@ import hashlib
 import pickle
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,14 +17,10 @@ from crosspath.types import (
     Execution,
     Fault,
     FileEntry,
-    FinalState,
     Observer,
-    ReplayJob,
-    ReplayKey,
     SandboxLimits,
-    Task,
-    TrialKey,
 )
+from sandbox_jobs import files, job, run, shell
 
 LIMITS = SandboxLimits(output_bytes=1000, file_cap_bytes=1000, commands=25)
 BIG = bytes(range(256)) * 8
@@ -78,25 +72,6 @@ def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
         yield ProcessSandbox(LIMITS)
     else:
         yield from bubblewrap()
-
-
-def shell(text: str | bytes, **fields: Any) -> Command:
-    return Command(argv=(b"bash", b"-c", text.encode() if isinstance(text, str) else text), **fields)
-
-
-def job(*commands: Command, **task: Any) -> ReplayJob:
-    key = ReplayKey(trial=TrialKey(generation="g", task="t", index=0), path="p")
-    return ReplayJob(key=key, task=Task(id="t", family="f", **task), commands=commands)
-
-
-def run(sandbox: Sandbox, *commands: Command, **task: Any) -> Execution:
-    (result,) = sandbox.run([job(*commands, **task)])
-    assert isinstance(result, Execution), result
-    return result
-
-
-def files(state: FinalState) -> dict[bytes, bytes | None]:
-    return {entry.path: entry.content for entry in state.entries if entry.kind == "file"}
 
 
 FIXTURE = (FileEntry(path=b"a/b", content=b"text"), FileEntry(path=b"run.sh", content=b"#!/bin/sh\n", mode=0o755))
@@ -397,56 +372,6 @@ class TestRealSandboxes:
         (place / "f").chmod(0o600)
         (result,) = run(real, shell(f"cat {place}/f", binds=(str(place),))).results
         assert result.stdout.data == b"visible"
-
-    def test_packages(self, real: Sandbox) -> None:
-        """A command imports the packages that it names, and only in the commands that name them they are there."""
-        text = 'ls "$LIB"; PYTHONPATH=$LIB python3 -c "import inside, jinja2; print(jinja2.Template(\'{{ 1 + 1 }}\').render())"'
-        env = (("LIB", "{packages}"),)
-        named = shell(text, env=env, packages=("inside", "jinja2", "markupsafe"))
-        one = shell('ls "$LIB"', env=env, packages=("inside",))
-        none = shell('ls "$LIB"; ls "${HOME%/*}/lib"; echo "$LIB"', env=env)
-        results = run(real, named, one, none).results
-        assert [result.stdout.data for result in results] == [
-            b"inside\njinja2\nmarkupsafe\n2\n", b"inside\n", b"{packages}\n",
-        ], results  # fmt: skip
-
-    def test_packages_expand_where_they_are_named(self, real: Sandbox) -> None:
-        """``{packages}`` is the directory where a word begins with it, and itself in all other words and other commands."""
-        words = (b"{packages}", b"{packages}/inside", b"{packages}x", b"x{packages}", b"{work}")
-        show = (b"printf", b"%s\n", *words)
-        named, other = run(real, Command(argv=show, packages=("inside",)), Command(argv=show)).results
-        place = named.stdout.data.split(b"\n")[0]
-        assert place.startswith(b"/")
-        assert named.stdout.data.split() == [place, place + b"/inside", *words[2:]]
-        assert other.stdout.data.split() == list(words)
-
-    def test_packages_have_byte_code(self, real: Sandbox) -> None:
-        """What a command imports is compiled already, so that a start costs no compilation."""
-        text = 'PYTHONPATH=$LIB python3 -c "import jinja2; print(jinja2.__spec__.cached)" | xargs ls -d'
-        command = shell(text, env=(("LIB", "{packages}"),), packages=("jinja2", "markupsafe"))
-        assert run(real, command).results[0].exit_code == 0
-
-    def test_no_command_writes_packages(self) -> None:
-        """In bubblewrap a reply changes no package: not for itself, not for those after it."""
-        for made in bubblewrap():
-            env = (("LIB", "{packages}"),)
-            for tried in ("echo 1 >> $LIB/inside/__init__.py", "touch $LIB/inside/new", "rm -rf $LIB/inside", "mkdir $LIB/other",
-                          "mv $LIB/inside $LIB/else", "chmod 777 $LIB/inside"):  # fmt: skip
-                result = run(made, shell(tried, env=env, packages=("inside",))).results[0]
-                assert result.exit_code != 0, tried
-                assert b"Read-only" in result.stderr.data or b"Permission" in result.stderr.data or b"busy" in result.stderr.data
-
-    def test_copies_of_packages_go(self) -> None:
-        """Without a sandbox the packages lie in a directory of their own, which goes when the sandbox is closed."""
-        made = ProcessSandbox(LIMITS)
-        command = shell('readlink -f "$LIB/inside"', env=(("LIB", "{packages}"),), packages=("inside",))
-        places = {Path(run(made, command).results[0].stdout.data.decode().strip()) for _ in range(2)}
-        (place,) = places
-        assert (place / "__init__.py").is_file()
-        made.close()
-        assert not place.parent.exists()
-        assert run(made, command).results[0].exit_code == 0
-        made.close()
 
     def test_a_report_that_is_no_file(self, real: Sandbox) -> None:
         """A report that is a symbolic link, a pipe or a directory is not read."""
