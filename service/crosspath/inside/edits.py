@@ -169,6 +169,12 @@ def one_word(text: str, options: Options) -> str:
     return f"'{text}'"
 
 
+def piped(text: str, options: Options) -> str:
+    """``echo "<text>" | bash``, or by another program that prints."""
+    quote = {"single": "'", "double": '"', "none": ""}[options["quotes"]]
+    return f"{options['by']} {quote}{text}{quote} | {options['shell']}"
+
+
 def heredoc_script(text: str, options: Options) -> str:
     """A script written by a here-document with a fixed delimiter, then run."""
     delimiter = options["delimiter"]
@@ -210,6 +216,7 @@ EDITS: Mapping[str, Edit] = MappingProxyType(
         "debug-quoted": debug_quoted,
         "one-word": one_word,
         "heredoc-script": heredoc_script,
+        "piped": piped,
     }
 )
 """Name of a layer -> what it does to a text."""

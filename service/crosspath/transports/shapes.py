@@ -182,6 +182,7 @@ _ENDS: tuple[tuple[str, str], ...] = (
     ("`?`", "> got printf %s 'ab' ?"),
 )
 
+ENDED = "the first command that fails ends it"
 _REPORTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("`exit 3` at the end", "touch a; exit 3", {"quick": True}),
     ("a last command that ends with 3", "touch a; (exit 3)", {}),
@@ -190,7 +191,7 @@ _REPORTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     (
         "a command in the middle that fails",
         "false; touch a",
-        {"quick": True, "known": (("", "the first command that fails ends it"),)},
+        {"quick": True, "known": (("", ENDED),)},
     ),
     ("a line in the middle that fails", "false\ntouch a", {"known": (("", "the first line that fails ends it"),)}),
     ("a pipe whose first program fails", "touch a; false | cat", {}),
@@ -229,7 +230,9 @@ def shapes() -> Iterator[Probe]:
         more = {"verb": verb, "place": "between single quotes", "quick": subject in _QUICK, "hard": subject in _HARD}
         yield _probe("shapes", "between single quotes", subject, f"printf %s '{payload}' > got", more)
     for subject, command, verb in _EXPANSIONS:
-        yield _probe("shapes", "expansions", subject, command, {"verb": verb, "quick": command.startswith('x=v; printf %s "a$x')})
+        known = (("", ENDED),) if subject == "`$?`" else ()
+        more = {"verb": verb, "known": known, "quick": command.startswith('x=v; printf %s "a$x')}
+        yield _probe("shapes", "expansions", subject, command, more)
     for subject, command, more in _OPERATORS:
         yield _probe("shapes", "operators", subject, command, more)
     for subject, command in _ENDS:

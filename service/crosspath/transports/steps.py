@@ -272,6 +272,22 @@ def _heredoc_script(options: Options) -> Step:
     return _embedding("heredoc-script", sentence, options, encode)
 
 
+def _piped(options: Options) -> Step:
+    quotes, by = options["quotes"], options["by"]
+    what = {"echo": "", "echo -e": ", and echo -e resolves its backslash escapes", "printf": ", and printf reads it as a format"}[
+        by
+    ]
+    where = f"between {quotes} quotes" if quotes != "none" else "without quotes"
+
+    def encode(text: str) -> str:
+        printed = own_shell_without_input(text)
+        printed = printed if by == "echo" else printed.replace("\\", "\\\\")
+        return _ESCAPES[quotes](printed.replace("%", "%%") if by == "printf" else printed)
+
+    sentence = f"The text is placed {where} behind {by}{what}; its output is piped into {options['shell']} as a script."
+    return _embedding("piped", sentence, options, encode, bash_only=True)
+
+
 def _kind(build: Callable[[Options], Step], options: dict[str, JSON] | None = None, **choices: tuple[JSON, ...]) -> Kind:
     required = tuple(name for name, value in (options or {}).items() if value == "" and name in ("text", "find"))
     return Kind(build, MappingProxyType(options or {}), MappingProxyType(choices), required)
@@ -294,6 +310,13 @@ STEPS: Mapping[str, Kind] = MappingProxyType(
         "debug-quoted": _kind(_debug_quoted, {"shell": "sh"}, shell=SHELLS),
         "one-word": _kind(_one_word),
         "heredoc-script": _kind(_heredoc_script, {"delimiter": "EOF", "quoted": True}),
+        "piped": _kind(
+            _piped,
+            {"by": "echo", "quotes": "double", "shell": "bash"},
+            by=("echo", "echo -e", "printf"),
+            quotes=("single", "double", "none"),
+            shell=SHELLS,
+        ),
         "trim": _kind(_trim, {"where": "both"}, where=("both", "start", "end")),
         "rejoin-lines": _kind(_rejoin_lines, {"strip": "none", "join": "\n"}, strip=("none", "both", "start", "end")),
         "dedent": _kind(_dedent),
