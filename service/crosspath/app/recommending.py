@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from crosspath.analysis.path_tables import aside_clauses, control_of, verdict_word
+from crosspath.analysis.path_tables import aside_clauses, control_of, several, verdict_word
 from crosspath.analysis.recommendation import LIMITS, Candidature, recommend, unit
 from crosspath.analysis.wording import NONE, percent, span, table, with_interval
 from crosspath.app.evaluation import Evaluation
@@ -73,8 +73,8 @@ def _sum(amounts: Sequence[_Amount | None]) -> _Amount | None:
 
 def title(found: Recommendation, among: Sequence[Recommendation]) -> str:
     """The model; with the validator where there are several."""
-    several = len({one.validator for one in among}) > 1
-    return f"{found.model}, judged by {found.validator}" if several else found.model
+    validators = {one.validator for one in among}
+    return f"{found.model}, judged by {found.validator}" if len(validators) > 1 else found.model
 
 
 def columns_and_rows(found: Recommendation) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -98,7 +98,7 @@ def _row(choice: Choice, found: Recommendation) -> dict[str, str]:
         "false alarms": str(sum(cell.alarm_kinds.values())) if cell.false_alarm else NONE,
         "less the best, 95 % together": with_interval(path.to_best, signed=True) if path.to_best else NONE,
         "verdict": verdict_word(path),
-        "cost of a right one": _price(choice, found) + (" *" if choice.frontier else ""),
+        "cost of a right one": _price(choice, found) + (" *" if choice.frontier and found.generations > 1 else ""),
         "control": control_of(path),
         "what broke": _broke(choice),
     }
@@ -120,11 +120,10 @@ def notes(found: Recommendation) -> list[str]:
     lines = [f"{_label(one, found)}: {one.example.command}" for one in _exemplary(found) if one.example]
     lines += [] if found.price else ["What generation cost is not known, so it plays no part."]
     lines += [f"{clause[0].upper()}{clause[1:]}." for clause in aside_clauses([one.path for one in found.choices])]
-    if found.price:
-        on = [
-            f"{_label(one, found)} ({percent(one.path.cell.rate.value)} for {_price(one, found)})" for one in on_frontier(found)
-        ]
-        lines.append(f"* Nothing passes as often for less: {', '.join(on)}.")
+    if found.price and found.generations > 1:  # of one generation all replies cost the same, so the pass rate says it all
+        on = [(one, percent(one.path.cell.rate.value), _price(one, found)) for one in on_frontier(found)]
+        words = [f"{_label(one, found)} ({rate} for {price})" for one, rate, price in on]
+        lines.append(f"* Nothing passes as often for less: {several(words)}.")
     return lines
 
 
