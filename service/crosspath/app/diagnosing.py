@@ -13,11 +13,12 @@ from crosspath.app.resolve import Own
 from crosspath.errors import ConfigError
 from crosspath.transports import Path, assemble, find_path
 from crosspath.transports.battery import CONTROLS, DOUBLE, SINGLE, WHERE, WORDS, battery, hard_probes, padded
+from crosspath.transports.chain import Chain
 from crosspath.transports.outcomes import Deviation, Effect, Outcome, deviation
 from crosspath.transports.probes import Probe
 from crosspath.transports.shapes import LONG_COMMAND
 from crosspath.transports.tried_encodings import AS_IT_IS, Encoding, composed_encodings, single_encodings
-from crosspath.types import Contract, External
+from crosspath.types import Contract
 
 SLOW_S = 1.0
 """Seconds a probe from which on a path is not asked the same again to see whether it does the same."""
@@ -27,6 +28,8 @@ LONGEST_WAIT_S = 3.0
 """Probes that wait longer do not take part in sorting encodings."""
 REPEATED = 30
 """About as many deviating probes are tried once more."""
+SORTED = 6
+"""Encodings that are sorted by what they mend, once they have survived the hard part."""
 FULLY_TRIED = 3
 """Encodings that go through the whole battery, once they have survived its hard part and most of what fails without them."""
 
@@ -232,32 +235,31 @@ class _Diagnosing:
         everything = (*CONTROLS, *probes)
         if self._path.survivable:
             return EncodingFound(None, True, 0, len(everything), tuple(self._encoded(everything, None)))
-        failing = {one.probe.name for one in found}
-        tried, best = 0, EncodingFound(None, False, 0, len(everything), ())
-        for encodings in self._rounds():
-            tried += len(encodings)
-            for encoding in self._promising(encodings, [one.probe for one in found]):
-                left = self._encoded(everything, encoding.encode)
-                if best.encoding is None or len(left) < len(best.left):
-                    best = replace(best, encoding=encoding, left=tuple(left))
-                if {one.probe.name for one in left} <= failing:
-                    break  # it breaks nothing new, and the others mend no more
-            if best.encoding is not None:
-                break
-        return replace(best, tried=tried)
+        failing = [one.probe for one in found if one.probe.name in self._references]
+        promising, tried = self._promising(failing)
+        best = EncodingFound(None, False, tried, len(everything), ())
+        for encoding in promising[:FULLY_TRIED]:
+            best = _better(best, replace(best, encoding=encoding, left=tuple(self._encoded(everything, encoding.encode))))
+            if {one.probe.name for one in best.left} <= {probe.name for probe in failing}:
+                break  # it breaks nothing new, and the others mend no more
+        return best
 
-    def _promising(self, encodings: Sequence[Encoding], failing: Sequence[Probe]) -> list[Encoding]:
-        """Those that survive the hard part and mend most of what fails without them, the easiest first."""
-        alive = self._surviving(encodings)
-        quick = [probe for probe in failing if probe.settle_s <= LONGEST_WAIT_S]
-        left = [len(self._encoded(quick, one.encode)) for one in alive]
-        order = sorted(range(len(alive)), key=left.__getitem__)
-        return [alive[number] for number in order if left[number] == left[order[0]]][:FULLY_TRIED]
-
-    def _rounds(self) -> list[tuple[Encoding, ...]]:
-        """Single steps; for a black box, compositions of two as well."""
+    def _promising(self, failing: Sequence[Probe]) -> tuple[list[Encoding], int]:
+        """Encodings that survive the hard part and mend most of what fails, the easiest first; and how many were tried."""
         singles = (AS_IT_IS, *single_encodings())
-        return [singles, tuple(composed_encodings())] if isinstance(self._path.carrier, External) else [singles]
+        alive = self._surviving(singles)
+        if isinstance(self._path.carrier, Chain) or any(one.by_hand for one in alive):
+            return self._sorted(alive, failing), len(singles)
+        composed = [one for one in composed_encodings() if one.by_hand or not alive]
+        return self._sorted([*self._surviving(composed), *alive], failing), len(singles) + len(composed)
+
+    def _sorted(self, alive: Sequence[Encoding], failing: Sequence[Probe]) -> list[Encoding]:
+        """Those that mend most, by what fails and is quickly seen; the easiest first."""
+        first = sorted(alive, key=lambda one: not one.by_hand)[:SORTED]
+        quick = [probe for probe in failing if probe.settle_s <= LONGEST_WAIT_S]
+        asked = quick[:: len(quick) // REPEATED + 1]
+        left = [len(self._encoded(asked, one.encode)) for one in first]
+        return [one for number, one in enumerate(first) if left[number] == min(left)]
 
     def _surviving(self, encodings: Sequence[Encoding]) -> list[Encoding]:
         """Those with which the hard part of the battery leaves what it should."""
@@ -271,9 +273,21 @@ class _Diagnosing:
         return left
 
     def _encoded(self, probes: Sequence[Probe], encode: Encode | None) -> list[Deviation]:
+        """What differs when it is encoded; None: by the path's own encoding. What is only late survives."""
         shots = [Shot(probe, self._path, encode or str, encoded=encode is None) for probe in probes]
         here = self._bench.outcomes(shots, "encoded")
-        return self._compared(probes, [self._references[probe.name] for probe in probes], here)
+        found = self._compared(probes, [self._references[probe.name] for probe in probes], here)
+        return [one for one in found if one.harm != "slow"]
+
+
+def _better(first: EncodingFound, second: EncodingFound) -> EncodingFound:
+    """The one with which less differs; if that is equal, the one that can be written by hand, or the first."""
+    if first.encoding is None or second.encoding is None:
+        return second
+    (one, by_hand), (other, other_by_hand) = (
+        (len(each.left), each.encoding.by_hand) for each in (first, second) if each.encoding
+    )
+    return second if (other, not other_by_hand) < (one, not by_hand) else first
 
 
 def _steady(first: Deviation, second: Deviation | None) -> Deviation:

@@ -241,14 +241,16 @@ def _encoding_sentence(found: Diagnosis) -> str:
     if encoding.computed:
         what = "computed from the layers (crosspath transports try NAME 'COMMAND' --encoded shows it)"
         if encoding.survives:
-            return f"exists, {what}; with it all {encoding.probes} probes do the same as under bash -c"
+            return f"exists, {what}; with it all {encoding.probes} probes leave and tell what they do under bash -c"
         return f"is {what}, but with it {_left(encoding)}"
     without = _without_encoding(found)
     if encoding.encoding is None:
         return f"{without}none of the {encoding.tried} that were tried survives"
     way = f"{encoding.encoding.instruction} ({encoding.encoding.name})"
     if encoding.survives:
-        return f"{way}; with it all {encoding.probes} probes do the same as under bash -c; {encoding.tried} were tried"
+        return (
+            f"{way}; with it all {encoding.probes} probes leave and tell what they do under bash -c; {encoding.tried} were tried"
+        )
     return (
         f"{without}none of the {encoding.tried} that were tried survives everything. The best: {way}; with it {_left(encoding)}"
     )

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,6 +24,8 @@ Notify = Callable[[str, int, int], None]
 Encode = Callable[[str], str]
 WORKERS_PER_PROCESSOR = 2
 """Half of a start of a sandbox is waiting."""
+_TEMPORARY = re.compile(r"/tmp/[A-Za-z]*[._-]?[A-Za-z0-9_]{6,}")
+"""Names that are others each time."""
 TIMEOUT_S = 10.0
 """Of one probe: far more than any takes under ``bash -c``."""
 
@@ -111,7 +114,7 @@ def outcome(delivery: Delivery, execution: Execution) -> Outcome:
     return Outcome(
         files=dict(map(_entry, execution.state.entries)),
         told=told,
-        error=error,
+        error=_TEMPORARY.sub("/tmp/...", error),
         timed_out=late,
         duration_s=sum(result.duration_s for result in execution.results),
     )

@@ -87,7 +87,7 @@ def single_encodings() -> tuple[Encoding, ...]:
 
 def composed_encodings() -> Iterator[Encoding]:
     """Two steps: an escaping over a wrapping, or over another escaping (or itself)."""
-    for inner, outer in product((*WRAPPINGS, *ESCAPES), ESCAPES):
+    for inner, outer in product((*ESCAPES, *WRAPPINGS), ESCAPES):
         yield _composed(inner, outer)
     fence = next(one for one in WRAPPINGS if one.name == "fenced block")
     for inner in single_encodings():
