@@ -12,7 +12,7 @@ from real_shell import execute
 
 TEXTS = {
     "prefix": ["{ ", "cd . && ", "set -e; ", "timeout 5 ", "( "],
-    "suffix": ["; }", " )", "; echo done $?", " && true", " 2>&1 | cat", " &", '; echo "x"', " # end"],
+    "suffix": ["; }", " )", "; echo done $?", " && true", " 2>&1", " > /dev/null", " 2>&1 | cat", " &", '; echo "x"', " # end"],
     "line-guard": ["test $? = 0 || exit", ":"],
 }
 SLOW = {"typed", "tmux", "open-input", "output-waiting", "group-killing", "xargs"}

@@ -213,3 +213,19 @@ def test_missing_sandbox(here: Path, capsys: pytest.CaptureFixture[str], monkeyp
     (here / "spec.yaml").write_text(BASELINE)
     assert run(["run", "spec.yaml", "--executor", "local", "--no-mlflow"]) == 5
     assert "install" in complaint(capsys)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("try", "make-recipe", "true", "--encoded"), "--encoded: 'make-recipe' can't be survived"),
+        (("try", "tool-call", "true"), "give --contract"),
+        (("try", "shh", "true"), "did you mean ssh"),
+        (("show", "nested"), "did you mean nested-shell"),
+        (("list", "--paths", "nowhere.yaml"), "nowhere.yaml"),
+    ],
+)
+def test_paths_that_do_not_fit(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What can't be tried or shown is said in one line, before anything is run."""
+    assert run(["transports", *words]) == 2
+    assert said in complaint(capsys)

@@ -26,6 +26,8 @@ def try_path(name: str, reply: str, *, contract: str = "raw", encoded: bool = Fa
     path = assemble(find_path(name, own.path_specs()), own.contract(contract), "none")
     if path.fits is not None:
         raise ConfigError(f"{path.fits}; give --contract", field="--contract")
+    if encoded and not path.survivable:
+        raise ConfigError(f"{name!r} can't be survived: there is no encoding", field="--encoded")
     watches: tuple[Watch, ...] = ("hops", "arrivals")
     deliveries = [path.deliver(Reply(text=reply), encoded=encoded, watch=watch) for watch in watches]
     jobs = [_job(path, delivery, number, encoded) for number, delivery in enumerate(deliveries)]

@@ -13,6 +13,8 @@ from crosspath.transports.layers import as_argument
 
 _PLAIN_WRAPPER_START = re.compile(r"(?:^|[;{(]|&&|\|\||\n|\bdo|\bthen)\s*$")
 _PLAIN_WRAPPER_END = re.compile(r"^\s*(?:$|;|\}|\)|&&|\|\||\n)")
+_ONLY_OUTPUT = re.compile(r"^(?:\s*\d*(?:>&\d|>>?\s*/dev/null|<\s*/dev/null)(?=\s|$|[;)}]))+")
+"""Redirections that change where output goes, and neither the state nor the status."""
 _PIPE_OR_BACKGROUND = re.compile(r"(?<![|>])\|(?!\|)|(?<![&>])&(?![&>])")
 
 
@@ -81,6 +83,7 @@ def lets_a_shell_through(before: str, after: str) -> bool:
     That is so where the command stands at the place of a command, and in no pipe and not in the background. What the wrapper does
     before (``cd``, exported variables) the command will see all the same.
     """
+    after = _ONLY_OUTPUT.sub("", after)
     plain = _PLAIN_WRAPPER_START.search(before) and _PLAIN_WRAPPER_END.search(after)
     return bool(plain) and not _PIPE_OR_BACKGROUND.search(after)
 
