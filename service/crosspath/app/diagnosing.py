@@ -55,6 +55,11 @@ class EncodingFound:
         return self.computed or self.encoding is not None
 
     @property
+    def texts_survive(self) -> bool:
+        """Whether all but what the path reports does."""
+        return self.exists and all(one.probe.group == "report" for one in self.left)
+
+    @property
     def survives(self) -> bool:
         """Whether everything does."""
         return self.exists and not self.left
@@ -160,7 +165,7 @@ class _Diagnosing:
                 fits = length
             else:
                 too_long = length
-        return fits or None
+        return fits if 0 < fits < LONG_COMMAND else None
 
     def _controls(self) -> list[Deviation]:
         """Deviations of the plainest forms, and of a path that leaves files of its own."""

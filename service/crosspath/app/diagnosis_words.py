@@ -9,10 +9,11 @@ from crosspath.contracts.telling import plain_sentence
 from crosspath.errors import ConfigError
 from crosspath.escaping import escape, unescape
 from crosspath.pipeline.telling import told_contract
-from crosspath.transports.battery import CONTROLS, WHERE
+from crosspath.transports.battery import CONTROLS, PERCENT, REDIRECTION, WHERE
 from crosspath.transports.chain import Chain
 from crosspath.transports.findings import HEADINGS, Finding, findings
 from crosspath.transports.outcomes import Deviation, Outcome
+from crosspath.transports.tried_encodings import AS_IT_IS
 from crosspath.transports.visible import joined, shown, unit_names
 from crosspath.types import PLAIN_CONTRACTS, PathSpec
 
@@ -100,6 +101,7 @@ def _encoding(found: EncodingFound | None) -> dict[str, Any] | None:
         return None
     return {
         "survives": found.survives,
+        "texts_survive": found.texts_survive,
         "computed": found.computed,
         "name": found.encoding.name if found.encoding else None,
         "instruction": found.encoding.instruction if found.encoding else None,
@@ -120,7 +122,7 @@ def disclosure(found: Diagnosis, own: Mapping[str, PathSpec]) -> str:
         return "Your command is executed exactly as you write it."
     what = "; ".join(clauses[:_TOLD])
     encoding = found.encoding
-    if encoding and encoding.encoding and encoding.survives and encoding.encoding.by_hand:
+    if encoding and encoding.encoding and encoding.texts_survive and encoding.encoding.by_hand:
         return f"Your command is not executed as you write it ({what}): {encoding.encoding.instruction}."
     return f"Your command is not executed as you write it ({what}): write it so that it needs none of that."
 
@@ -213,15 +215,25 @@ def _survival_lines(found: Diagnosis) -> Iterator[str]:
         yield f"  characters: all {count} that were tried, {joined([place for place, *_ in places])}"
     else:
         yield from (f"  characters {place}: {_what_survives(fine, lost)}" for place, fine, lost in places)
-    families: dict[str, list[bool]] = {}
-    surviving = {probe.name for probe in _surviving(found)}
-    for probe in found.probes:
-        if not probe.units:
-            families.setdefault(probe.name.partition(":")[0], []).append(probe.name in surviving)
-    counts = (f"{name} {sum(fine)} of {len(fine)}" for name, fine in families.items() if name != "control")
-    yield f"  shapes: {', '.join(counts)}"
+    yield f"  shapes: {', '.join(_families(found))}"
     if found.longest is not None:
         yield f"  length: {found.longest} characters on one line, no more"
+
+
+def _families(found: Diagnosis) -> Iterator[str]:
+    """Per family of shapes how many survive, of those about which something is known."""
+    deviating = {one.probe.name for one in found.deviations}
+    unknown = {
+        each.probe.name for one in findings(found.deviations) if one.example.probe in (REDIRECTION, PERCENT) for each in one.also
+    }
+    families: dict[str, list[str]] = {}
+    for probe in found.probes:
+        if not probe.units and not probe.name.startswith("control: "):
+            families.setdefault(probe.name.partition(":")[0], []).append(probe.name)
+    for family, names in families.items():
+        known = [name for name in names if name not in unknown]
+        rest = f" ({len(names) - len(known)} not known)" if len(known) < len(names) else ""
+        yield f"{family} {sum(name not in deviating for name in known)} of {len(known)}{rest}"
 
 
 def _what_survives(fine: Sequence[str], lost: Sequence[str]) -> str:
@@ -246,7 +258,9 @@ def _encoding_sentence(found: Diagnosis) -> str:
     without = _without_encoding(found)
     if encoding.encoding is None:
         return f"{without}none of the {encoding.tried} that were tried survives"
-    way = f"{encoding.encoding.instruction} ({encoding.encoding.name})"
+    way = encoding.encoding.instruction
+    if encoding.encoding != AS_IT_IS:
+        way += f" ({encoding.encoding.name})"
     if encoding.survives:
         return (
             f"{way}; with it all {encoding.probes} probes leave and tell what they do under bash -c; {encoding.tried} were tried"
@@ -265,4 +279,5 @@ def _without_encoding(found: Diagnosis) -> str:
 
 def _left(encoding: EncodingFound) -> str:
     subjects = joined([_subject(one) for one in encoding.left], most=_ALIKE)
-    return f"{len(encoding.left)} of {encoding.probes} probes still differ: {subjects}"
+    differ = "differs" if len(encoding.left) == 1 else "differ"
+    return f"{len(encoding.left)} of {encoding.probes} probes still {differ}: {subjects}"
