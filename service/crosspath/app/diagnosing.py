@@ -21,7 +21,7 @@ from crosspath.transports.tried_encodings import AS_IT_IS, Encoding, composed_en
 from crosspath.types import Contract
 
 SLOW_S = 1.0
-"""Seconds a probe from which on a path is not asked the same again to see whether it does the same."""
+"""Seconds a command from which on a path is not asked the same again, and a chain is tried with no encodings but its own."""
 TOLD_S = 15.0
 """Seconds from which on it is told how long the battery may take."""
 LONGEST_WAIT_S = 3.0
@@ -133,8 +133,14 @@ class _Diagnosing:
         found = self._deviating(probes, f"the battery{self._expected(probes)}")
         probes, found = self._taken_apart(probes, found, self._worth_it(controls))
         found = [*controls, *self._steady(found)]
-        encoding = None if not found or (self._quick and not self._path.survivable) else self._encoding(probes, found)
+        encoding = self._encoding(probes, found) if found and self._searches else None
         return self._diagnosis(probes, found, encoding, began)
+
+    @property
+    def _searches(self) -> bool:
+        """Whether an encoding is looked for: its own always, others where that takes no minutes or may be of use."""
+        slow_chain = isinstance(self._path.carrier, Chain) and self._usual_s > SLOW_S
+        return self._path.survivable or not (self._quick or slow_chain)
 
     def _diagnosis(
         self, probes: Sequence[Probe], found: Sequence[Deviation], encoding: EncodingFound | None, began: float

@@ -249,7 +249,9 @@ def _encoding_sentence(found: Diagnosis) -> str:
     if not found.deviations:
         return "none is needed"
     if encoding is None:
-        return "not looked for (--quick)"
+        why = "--quick" if found.quick else "a command takes too long"
+        without = _without_encoding(found)
+        return f"{without}{'others were ' if without else ''}not looked for ({why})"
     if encoding.computed:
         what = "computed from the layers (crosspath transports try NAME 'COMMAND' --encoded shows it)"
         if encoding.survives:

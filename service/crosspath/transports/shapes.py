@@ -40,7 +40,7 @@ _LINES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("a comment line at the end", "touch a\n# done", {}),
     ("a backslash at the end of a line", "touch a \\\n  b", {}),
     (
-        "a text of several lines, indented, blank and padded ones among them",
+        "a text of several lines (indented, blank, padded)",
         "printf %s 'one\n  two\n\n\tthree  \n' > got",
         {
             "quick": True,
@@ -72,12 +72,12 @@ _HERE_DOCUMENTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("with a line EOF in it", "cat > got <<'END'\none\nEOF\ntwo\nEND", {"hard": True}),
     ("with tabs in front (<<-)", "cat > got <<-END\n\tone\n\tEND\ntouch after", {}),
     ("at the very end", "cat > got <<'EOF'\none\nEOF", {"quick": True}),
-    ("and a line end at the very end", "cat > got <<'EOF'\none\nEOF\n", {}),
+    ("at the very end, with a line end behind it", "cat > got <<'EOF'\none\nEOF\n", {}),
 )
 
 _QUOTING: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("a single quote written as '\\''", "printf %s 'it'\\''s' > got", {"quick": True, "hard": True}),
-    ("quotes of three kinds side by side", "printf %s 'a  '\"b  \"\\ c > got", {}),
+    ("a mix of three kinds of quotes", "printf %s 'a  '\"b  \"\\ c > got", {}),
     ("a shell in a shell", 'bash -c "printf %s \'a  \\"b\\"\' > got"', {}),
     ("an empty argument", "printf '[%s]' a '' \"\" b > got", {}),
     ("a blank at both ends of a quoted text", "printf %s ' a ' > got", {}),
@@ -153,7 +153,7 @@ _OPERATORS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ),
     ("`||`", "true || touch a; false || touch b", {}),
     ("a pipe", "printf 'a b' | tr ' ' _ > got", {"quick": True}),
-    ("two pipes, the last one into a command that makes a file", "printf 'b\\na\\n' | sort | tee got > /dev/null", {}),
+    ("a pipe into a command that makes a file", "printf 'b\\na\\n' | sort | tee got > /dev/null", {}),
     ("`>>`, `<` and `2>&1`", "printf x > a; { cat < a; printf y >&2; } >> got 2>&1", {}),
     ("`&` and `wait`", "touch a & wait; touch b", {}),
     ("`( )` and `{ }`", "(cd / && pwd) > got; { touch a; touch b; }", {}),
@@ -170,7 +170,7 @@ _OPERATORS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 _ENDS: tuple[tuple[str, str], ...] = (
     ("`;`", "touch a;"),
     ("an escaped `;`", "> got printf %s ab\\;"),
-    ("two backslashes", "> got printf %s ab\\\\"),
+    ("a doubled backslash", "> got printf %s ab\\\\"),
     ("`!`", "> got printf %s ab!"),
     ("a single quote", "> got printf %s 'a b'"),
     ("a double quote", '> got printf %s "a b"'),
