@@ -94,3 +94,17 @@ def test_a_reader_is_told(told: Evaluation) -> None:
 def test_show_says_what_was_told(told: Evaluation, task: str, words: str) -> None:
     """`crosspath show` says beside the verdict that the path's own report is wrong, and how."""
     assert words in show_text(show_document(told, select(told.facts, task, candidate="c", cell="RN")))
+
+
+def test_a_path_that_masks_every_status_keeps_its_control(tmp_path: Path) -> None:
+    """The benign control looks at final states: a lost exit status is the path's fault, not the instrument's, and is damage."""
+    spec = {
+        "tasks": {"families": ["exit-status", "exact-file"]},
+        "candidates": {"filtered": {"model": "baseline/oracle", "transport": "output-filtered"}},
+    }
+    found = crosspath.evaluate(spec, store=tmp_path / "store", track=False)
+    (decomposition,) = found.judgement.decompositions
+    assert (decomposition.control.kind, decomposition.control.status) == ("benign", "holds")
+    cell = decomposition.cell("RN")
+    assert cell is not None
+    assert cell.alarm_kinds.get("masked", 0) > 0

@@ -151,19 +151,36 @@ class FactIndex:
             for index in range(self.facts.lock.trials):
                 yield task, index, TrialKey(generation=cell.generation.digest, task=task.id, index=index)
 
-    def _passed(self, cell: PlannedCell, trial: TrialKey, repeat: int) -> bool | None:
+    def _score(self, cell: PlannedCell, trial: TrialKey, repeat: int) -> Score | None:
         key = ReplayKey(trial=trial, path=cell.path, encoded=cell.encoded, repeat=repeat)
-        found = self._scores.get((cell.validator, key))
+        return self._scores.get((cell.validator, key))
+
+    def _passed(self, cell: PlannedCell, trial: TrialKey, repeat: int) -> bool | None:
+        found = self._score(cell, trial, repeat)
         return None if found is None else found.passed
 
-    def passes(self, cell: PlannedCell, *, tier: int | None = None) -> Passes:
-        """Passed per repeat, for all tasks or those of one tier."""
+    def passes(self, cell: PlannedCell) -> Passes:
+        """Passed per repeat, for all tasks."""
         return {
             (task.id, index): tuple(
                 self._passed(cell, key, repeat) for repeat in range(max(1, self._repeats[key, cell.path, cell.encoded]))
             )
             for task, index, key in self._keys(cell)
-            if tier is None or task.tier == tier
+        }
+
+    def _states(self, cell: PlannedCell) -> Passes:
+        """Whether the final state is right, per repeat, for the tasks of tier 0.
+
+        What a path tells of it is the path's own: one that masks every exit status is faulty, and no fault of the instrument.
+        """
+        return {
+            (task.id, index): tuple(
+                None if found is None else found.state_ok
+                for repeat in range(max(1, self._repeats[key, cell.path, cell.encoded]))
+                for found in (self._score(cell, key, repeat),)
+            )
+            for task, index, key in self._keys(cell)
+            if task.tier == 0
         }
 
     def rows(self, cell: PlannedCell, unstable: Iterable[tuple[str, int]] = ()) -> tuple[CellRow, ...]:
@@ -230,7 +247,7 @@ class FactIndex:
         if "control" in cells and reference:
             return "encoded", self.passes(reference), self.passes(cells["control"])
         if "RN" in cells and reference:
-            return "benign", self.passes(reference, tier=0), self.passes(cells["RN"], tier=0)
+            return "benign", self._states(reference), self._states(cells["RN"])
         return None
 
     def control(self, cells: Mapping[str, PlannedCell]) -> tuple[Control, dict[str, set[tuple[str, int]]]]:
