@@ -1,6 +1,7 @@
 """What a harness tells its caller, apart from what it did: silent wrongs and false alarms all the way to the reader."""
 
 import json
+from pathlib import Path
 
 import pytest
 
