@@ -139,6 +139,19 @@ def test_a_finished_evaluation_never_changes(tmp_path: Path, facts: Facts) -> No
     assert ledger.facts(facts.head.id) == noted
 
 
+def test_where_it_was_logged_is_noted_whatever_version_wrote_it(tmp_path: Path, facts: Facts) -> None:
+    """A finished evaluation whose frame was written with fewer fields than records have today can still be logged."""
+    _opened(tmp_path).open_evaluation(facts)
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as older, older:
+        older.execute("UPDATE evaluations SET frame = frame || ' ', status = 'finished'")
+    head = facts.head.model_copy(update={"status": "finished", "mlflow_run": "r1"})
+    ledger = _opened(tmp_path)
+    with pytest.raises(StoreError, match="never changes"):
+        ledger.update(facts.model_copy(update={"head": head}))
+    ledger.update_head(head)
+    assert ledger.heads()[0].mlflow_run == "r1"
+
+
 def test_a_derived_evaluation_may_be_born_finished(tmp_path: Path, facts: Facts) -> None:
     """``validate`` writes facts and end in one transaction."""
     ledger = _opened(tmp_path)

@@ -311,6 +311,6 @@ def _conclude(ledger: Ledger, facts: Facts, tracker: Tracker | None) -> Evaluati
             return Evaluation(facts, judgement, tracking_error=str(error))
     head = facts.head.model_copy(update={"mlflow_run": reference.run_id, "mlflow_uri": tracker.uri})
     logged = facts.model_copy(update={"head": head})
-    ledger.update(logged)
+    ledger.update_head(logged.head)
     opens_with = adapters.ui_instruction(ledger.directory, tracker.uri)
     return Evaluation(logged, judgement, run_id=reference.run_id, url=reference.url, opens_with=opens_with)

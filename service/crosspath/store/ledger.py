@@ -111,6 +111,15 @@ class Ledger:
                 (head.status, head.to_json(), _frame(facts), head.id),
             )
 
+    def update_head(self, head: EvaluationHead) -> None:
+        """Rewrite the head alone: where a finished evaluation was logged. Its frame stays as an older version wrote it.
+
+        Raises:
+            StoreError: the status of a finished evaluation would change.
+        """
+        with self._db.transaction():
+            self._db.execute("UPDATE evaluations SET status = ?, head = ? WHERE id = ?", (head.status, head.to_json(), head.id))
+
     def heads(self) -> tuple[EvaluationHead, ...]:
         """All evaluations, oldest first.
 
