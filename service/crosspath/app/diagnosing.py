@@ -18,6 +18,7 @@ from crosspath.transports.outcomes import Deviation, Effect, Outcome, deviation
 from crosspath.transports.probes import Probe
 from crosspath.transports.shapes import LONG_COMMAND
 from crosspath.transports.tried_encodings import AS_IT_IS, Encoding, composed_encodings, single_encodings
+from crosspath.transports.visible import joined
 from crosspath.types import Contract
 
 SLOW_S = 1.0
@@ -182,7 +183,7 @@ class _Diagnosing:
         found = self._compared(CONTROLS, raw, here)
         if not self._litter:
             return found
-        names = ", ".join(sorted(self._litter))
+        names = joined(sorted(self._litter))
         clause = Effect("known", f"files of its own are left in the work directory: {names}")
         littering = replace(WORDS, name="litter", subject="any command")
         return [Deviation(littering, "silent" if here[0].success else "loud", clause, raw[0], here[0]), *found]

@@ -19,6 +19,8 @@ from crosspath.types import PLAIN_CONTRACTS, PathSpec
 
 _TOLD = 3
 """Findings that a sentence for a contract names."""
+_FILES = 12
+"""Files of one outcome that are listed."""
 _ALIKE = 6
 """Further subjects of a finding that are listed."""
 
@@ -92,8 +94,10 @@ def _finding(one: Finding) -> dict[str, Any]:
 
 
 def _outcome(outcome: Outcome) -> dict[str, Any]:
-    files = {name: None if content is None else escape(content) for name, content in sorted(outcome.files.items())}
-    return {"files": files, "told": outcome.told, "timed_out": outcome.timed_out, "error": outcome.error}
+    listed = sorted(outcome.files.items())[:_FILES]
+    files = {name: None if content is None else escape(content) for name, content in listed}
+    more = len(outcome.files) - len(listed)
+    return {"files": files, "more_files": more, "told": outcome.told, "timed_out": outcome.timed_out, "error": outcome.error}
 
 
 def _encoding(found: EncodingFound | None) -> dict[str, Any] | None:
@@ -189,7 +193,9 @@ def _subject(one: Deviation) -> str:
 def _outcome_text(outcome: Outcome) -> str:
     if not outcome.files:
         return "no file"
-    return ", ".join(_file(name, content) for name, content in sorted(outcome.files.items()))
+    listed = [_file(name, content) for name, content in sorted(outcome.files.items())[:_FILES]]
+    more = len(outcome.files) - len(listed)
+    return ", ".join([*listed, f"{more} more files"] if more else listed)
 
 
 def _file(name: str, content: bytes | None) -> str:
