@@ -5,13 +5,15 @@ command is unstable: listed, left out, bounded. Only a difference between two si
 control.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from crosspath.types import Control
 
 Passes = Mapping[tuple[str, int], tuple[bool | None, ...]]
 """(task, trial index) -> passed, once per repeat; None: that repeat could not be observed."""
+_NAMED = 3
+"""So many trials that differ are named."""
 REPEATS = 4
 """The first replay and three more."""
 
@@ -34,7 +36,7 @@ def judge_control(kind: Literal["encoded", "benign", "none"], reference: Passes,
         differing=differing,
         unstable=unstable,
         trials=len(keys),
-        reason=_reason(len(keys), compared, len(differing), len(unstable)),
+        reason=_reason(len(keys), compared, differing, len(unstable)),
     )
 
 
@@ -67,14 +69,15 @@ def _label(key: tuple[str, int]) -> str:
     return f"{key[0]}#{key[1]}"
 
 
-def _reason(trials: int, compared: int, differing: int, unstable: int) -> str:
+def _reason(trials: int, compared: int, differing: Sequence[str], unstable: int) -> str:
     if not trials:
         return "no replays to compare"
     if not compared and not unstable:
         return f"none of {trials} trials could be observed on both sides"
-    parts = [f"{compared - differing} of {trials} trials agree with the reference"]
+    parts = [f"{compared - len(differing)} of {trials} trials agree with the reference"]
     if differing:
-        parts.append(f"{differing} differ every time")
+        more = f" and {len(differing) - _NAMED} more" if len(differing) > _NAMED else ""
+        parts.append(f"{len(differing)} differ every time ({', '.join(differing[:_NAMED])}{more})")
     if unstable:
         parts.append(f"{unstable} unstable")
     if lost := trials - compared - unstable:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from crosspath.escaping import one_line
 from crosspath.transports import assemble
 from crosspath.types import PathSpec
 
@@ -31,7 +32,7 @@ class PathRow:
         marks = ["can be survived" if self.survivable else "can't be survived", "imitated" if self.imitated else "real"]
         if self.accepts not in ("text", "any"):
             marks.append(f"only replies of shape {self.accepts}")
-        lines = [f"{self.name} (version {self.version}; {', '.join(marks)})", f"    {self.summary}"]
+        lines = [f"{self.name} (version {self.version}; {', '.join(marks)})", f"    {one_line(self.summary)}"]
         return "\n".join([*lines, f"    reported: {self.source}"] if self.source else lines)
 
 

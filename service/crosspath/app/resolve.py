@@ -132,13 +132,14 @@ def styles_named(files: Sequence[str], base: Path) -> dict[str, RequestStyle]:
     return found
 
 
-def path_specs(own: Mapping[str, Any], base: Path) -> dict[str, PathSpec]:
-    """All presets and the user's own paths, by name; external harnesses with the digest of their code."""
+def path_specs(own: Mapping[str, Any], base: Path, file: str | None = None) -> dict[str, PathSpec]:
+    """All presets and the user's own paths (of ``file``), by name; external harnesses with the digest of their code."""
+    at = f"{file}: transports" if file else "transports"
     found = {name: preset(name) for name in preset_names()}
     for name, config in own.items():
         if name in found:
             raise ConfigError(f"{name!r} is the name of a preset; choose another", field=f"transports.{name}")
-        found[name] = identify(parse_path(name, config, f"transports.{name}"), base)
+        found[name] = identify(parse_path(name, config, f"{at}.{name}"), base)
     return found
 
 
@@ -158,7 +159,7 @@ def errors_name(source: str) -> Iterator[None]:
 
 
 def read_paths(file: Path) -> dict[str, Any]:
-    """Own paths by name from a YAML file, as in a spec's ``transports``.
+    """Own paths by name from a YAML file: the mapping of a spec's ``transports``, or a file that holds only that section.
 
     Raises:
         ConfigError: the file can't be read, is not a mapping, or is a whole spec.
@@ -166,6 +167,8 @@ def read_paths(file: Path) -> dict[str, Any]:
     found = load_yaml(catalogue.read_text(file), str(file))
     if not isinstance(found, dict):
         raise ConfigError("must map names to paths", source=str(file))
+    if found.keys() == {"transports"} and isinstance(found["transports"], dict):
+        return found["transports"]
     if found and found.keys() <= Spec.model_fields.keys():
         raise ConfigError("is a whole spec, not paths by name; give it as --spec in place of --paths", source=str(file))
     return found
@@ -191,7 +194,7 @@ class Own:
             ConfigError: one of them is wrong.
         """
         with errors_name(self.source) if self.source else nullcontext():
-            return path_specs(self.paths, self.base)
+            return path_specs(self.paths, self.base, self.source)
 
     def contract(self, name: str) -> Contract:
         """A contract that ships, one of the spec's, a Markdown file, or one that is generated from a path: ``tell:PATH``.

@@ -152,7 +152,9 @@ def _fields(file: str, reading: Reading, found: Commands) -> None:
         model = entry.get("model")
         found.add(text, Reply(text=text), place.source, model if isinstance(model, str) else None)
     if not found.different and seen:
-        raise Place(file).refuse(f"no line has the field {name or 'command'!r}; name one with --field: {', '.join(sorted(seen))}")
+        log = "; a log of requests and responses is read with --from openai" if {"request", "response"} <= set(seen) else ""
+        fields = ", ".join(sorted(seen))
+        raise Place(file).refuse(f"no line has the field {name or 'command'!r}; name one with --field: {fields}{log}")
 
 
 def _recorded(file: str) -> Iterator[LoggedCall]:

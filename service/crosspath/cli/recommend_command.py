@@ -22,6 +22,7 @@ def register(app: typer.Typer) -> None:
 
 def recommend(
     evaluation: EvaluationId = "latest",
+    everything: Annotated[bool, typer.Option("--all", help="Show every path of a long ranking.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     store: StoreOption = None,
     as_json: JsonFlag = False,
@@ -39,7 +40,7 @@ def recommend(
     elif as_markdown:
         say(recommendation_markdown(loaded, found))
     else:
-        _print(loaded.id, found)
+        _print(loaded.id, found, everything=everything)
     if code := exit_code(found):
         raise typer.Exit(code)
 
@@ -52,7 +53,15 @@ def exit_code(found: "Sequence[Recommendation]") -> int:
     return EXIT_INVALID if paths and all(path.apart == "broken_control" for path in paths) else EXIT_INCONCLUSIVE
 
 
-def _print(evaluation: str, found: "Sequence[Recommendation]") -> None:
+FIRST, LAST = 12, 8
+"""So many rows of a long ranking are shown from each end."""
+
+
+def _ends(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    return rows if len(rows) <= FIRST + LAST + 2 else [*rows[:FIRST], *rows[-LAST:]]
+
+
+def _print(evaluation: str, found: "Sequence[Recommendation]", *, everything: bool) -> None:
     from crosspath.analysis.recommendation import LIMITS
     from crosspath.app.recommending import columns_and_rows, notes, title
 
@@ -61,7 +70,9 @@ def _print(evaluation: str, found: "Sequence[Recommendation]") -> None:
     for one in found:
         say(f"\n{title(one, found)}")
         columns, rows = columns_and_rows(one)
-        print_table(columns, rows)
+        print_table(columns, rows if everything else _ends(rows))
+        if not everything and len(rows) > len(_ends(rows)):
+            say(f"({len(rows) - len(_ends(rows))} paths between the first {FIRST} and the last {LAST} are left out: --all)")
         for line in notes(one):
             say(line)
     say("")

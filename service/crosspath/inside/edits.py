@@ -161,7 +161,7 @@ def launcher(text: str, options: Options) -> str:
 def debug_quoted(text: str, options: Options) -> str:
     """Quoted as a debugger prints strings (``\\`` and ``"`` escaped, ``$`` not), read by a shell in another directory first."""
     quoted = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'box() {{ (cd "$WORK" && {options["shell"]} -c "$1"); }}; cd; box "{quoted}"'
+    return f'box() {{ (cd "$WORK" && unset OLDPWD && {options["shell"]} -c "$1"); }}; cd; box "{quoted}"'
 
 
 def one_word(text: str, options: Options) -> str:

@@ -113,7 +113,11 @@ def compose(text: str, options: Options) -> str:
             return found[5]
         if (found[4] or "").endswith("?"):
             raise UnreadableError(f"required variable {found[3]} is missing a value: {found[5]}")
-        return "" if found[2] or found[3] else found[0]
+        if not (found[2] or found[3]):
+            raise UnreadableError(
+                f"invalid interpolation format: {text[found.start() :][:20]!r}; you may need to escape any $ with $$"
+            )
+        return ""
 
     return _VARIABLE.sub(value, text)
 
@@ -140,23 +144,38 @@ def tokens_requoted(text: str, options: Options) -> str:
     return requoted(text, input_guard=options["input_guard"])
 
 
+_OPENING = re.compile(r"^```(?:bash|sh|shell|console|zsh)\b", re.MULTILINE)
+"""A fence that surely opens a block of shell text, wherever it stands; one without a language may be a command's own."""
+
+
 def fenced_block(text: str, options: Options) -> str:
     """The content of the first fenced block of a Markdown reply; a bare command is put into a block first."""
-    fence = "```"
-    message = (
-        text if text.lstrip().startswith(fence) else f"Here is the command:\n{fence}{options['language']}\n{text}\n{fence}\n"
-    )
+    fence, message = "```", text
+    if not (text.lstrip().startswith(fence) or _OPENING.search(text)):
+        message = f"Here is the command:\n{fence}{options['language']}\n{text}\n{fence}\n"
     amount = ".*" if options["greedy"] else ".*?"
-    found = re.search(rf"```[a-zA-Z]*[ \t]*\n({amount})\n?```", message, re.DOTALL)
+    found = re.search(rf"```[^\n`]*\n({amount})\n?```", message, re.DOTALL)
     if found is None:
         raise UnreadableError("no fenced block in the reply")
     return found[1].removesuffix("\n") if options["greedy"] else found[1]
 
 
+_ECHOED = re.compile(r"\\(?:0([0-7]{1,3})|x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|(.))", re.DOTALL)
+_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "a": "\a", "b": "\b", "e": "\033", "E": "\033", "f": "\f", "v": "\v"}
+
+
+def _echoed(found: "re.Match[str]") -> str:
+    if found[1]:
+        return chr(int(found[1], 8) & 0xFF)
+    if found[2] or found[3]:
+        return chr(int(found[2] or found[3], 16))
+    return _LETTERS.get(found[4], found[0])
+
+
 def printf_format(text: str, options: Options) -> str:
     """Backslash escapes of the text resolved, as ``echo -e`` and format strings do."""
-    table = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
-    return re.sub(r"\\(.)", lambda found: table.get(found[1], found[0]), text, flags=re.DOTALL)
+    end = re.search(r"(?<!\\)(?:\\\\)*(\\c)", text)  # \c: nothing more
+    return _ECHOED.sub(_echoed, text[: end.start(1)] if end else text)
 
 
 def url_decoded(text: str, options: Options) -> str:
@@ -210,7 +229,7 @@ def _from_program(argv: "list[str]", data: bytes = b"") -> str:
 def cmd_escapes(text: str, options: Options) -> str:
     """The command line of Windows: ``%NAME%`` is replaced by a variable (here: by nothing), ``^`` escapes the next character."""
     text = re.sub(r"%(?!%)[^%\n]*%", "", text).replace("%%", "%")
-    return re.sub(r"\^(.)", r"\1", text, flags=re.DOTALL)
+    return re.sub(r'("[^"\n]*"?)|\^(.)', lambda found: found[1] or found[2] or "", text, flags=re.DOTALL)
 
 
 READINGS: Mapping[str, Reading] = MappingProxyType(

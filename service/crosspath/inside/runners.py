@@ -6,13 +6,14 @@ ones become the shell that they start, so that nothing of us is left between it 
 
 import contextlib
 import os
+import re
 import shlex
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 from .edits import session_lines
 
@@ -25,6 +26,8 @@ TIMED_OUT = 124
 _CANNOT_EXECUTE = 126
 _NOT_FOUND = 127
 MARKER_LOST = 97
+_MARKER = re.compile(rb"MARK:(\d{1,3})\n")
+_LONGEST_MARKER = 16
 
 
 def become(argv: Sequence[str], environment: Environment) -> NoReturn:
@@ -127,11 +130,18 @@ def make_recipe(text: str, options: Options, environment: Environment) -> int:
 
 def crontab(text: str, options: Options, environment: Environment) -> int:
     """A crontab line: the command ends at the first unescaped ``%``; the rest is its input, further ``%`` are line ends."""
-    import re
-
-    line = text.split("\n", 1)[0]
-    parts = [part.replace("\\%", "%") for part in re.split(r"(?<!\\)%", line)]
-    return run(["sh", "-c", parts[0]], environment, "\n".join(parts[1:]).encode("utf-8", "surrogateescape"))
+    parts, escaped = [""], False
+    for character in text.split("\n", 1)[0]:
+        if character == "%" and not escaped:
+            parts.append("")
+        elif character == "%":
+            parts[-1] = parts[-1][:-1] + "%"
+        else:
+            parts[-1] += character
+        escaped = character == "\\" and not escaped
+    given = "\n".join(parts[1:])
+    given += "\n" if given and not given.endswith("\n") else ""  # as cron does
+    return run(["sh", "-c", parts[0]], environment, given.encode("utf-8", "surrogateescape"))
 
 
 def xargs(text: str, options: Options, environment: Environment) -> int:
@@ -161,30 +171,47 @@ def split_at(text: str, options: Options, environment: Environment) -> int:
 def pipes_without_shell(text: str, options: Options, environment: Environment) -> int:
     """Cut at every ``|``, split into words, and started as chained programs; there is no shell."""
     previous = None
+    parts = text.split("|")
     try:
-        for part in text.split("|"):
+        for number, part in enumerate(parts, start=1):
             stdin = previous.stdout if previous else subprocess.DEVNULL
-            words = _encoded(shlex.split(part))
-            previous = subprocess.Popen(words, env=dict(environment), stdin=stdin, stdout=subprocess.PIPE)
+            stdout = subprocess.PIPE if number < len(parts) else None
+            previous = subprocess.Popen(_encoded(shlex.split(part)), env=dict(environment), stdin=stdin, stdout=stdout)
     except (OSError, ValueError, IndexError) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
     assert previous is not None
-    output, _ = previous.communicate()
-    sys.stdout.buffer.write(output)
-    sys.stdout.flush()
+    previous.wait()
     return status_of(previous)
 
 
 def session(text: str, options: Options, environment: Environment) -> int:
     """A shell that reads the text and then a marker with its status; without a marker the caller is told a failure."""
-    given = session_lines(text, options)
-    with subprocess.Popen(["bash"], env=dict(environment), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as shell_:
-        output, _ = shell_.communicate(given.encode("utf-8", "surrogateescape"))
-    head, found, tail = output.rpartition(b"MARK:")
-    sys.stdout.buffer.write(head if found else output)
+    import threading
+
+    given = session_lines(text, options).encode("utf-8", "surrogateescape")
+    process = subprocess.Popen(["bash"], env=dict(environment), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    threading.Thread(target=_feed, args=(process.stdin, given), daemon=True).start()
+    output = b""
+    # Until the marker, or the end: what goes on in the background is not waited for.
+    while not _MARKER.search(output) and (piece := os.read(process.stdout.fileno(), 65536)):
+        output += piece
+        kept = max(0, len(output) - _LONGEST_MARKER)
+        sys.stdout.buffer.write(output[:kept])
+        output = output[kept:]
+    found = _MARKER.search(output)
+    sys.stdout.buffer.write(output[: found.start()] if found else output)
     sys.stdout.flush()
-    return int(tail.split(b"\n")[0]) if found and tail.split(b"\n")[0].isdigit() else MARKER_LOST
+    return int(found[1]) if found else MARKER_LOST
+
+
+def _feed(stream: "IO[bytes]", data: bytes) -> None:
+    """Write without waiting for whoever reads; a shell that ends early reads the rest no more."""
+    with contextlib.suppress(OSError):
+        stream.write(data)
+        stream.close()
 
 
 def open_input(text: str, options: Options, environment: Environment) -> int:

@@ -56,6 +56,8 @@ class KeyExpression:
             found = self._compiled.search(entry, self._options)
         except (re.error, exceptions.UnknownFunctionError, exceptions.ArityError) as error:
             raise ConfigError(f"{str(error)[:120]}", field=self._option) from None
+        except OverflowError as error:
+            raise ConfigError(f"a pattern in it is no regular expression ({error})", field=self._option) from None
         except (exceptions.JMESPathError, RecursionError):
             return None
         if isinstance(found, int) and not isinstance(found, bool):

@@ -70,10 +70,15 @@ def _floors(decompositions: Sequence[Decomposition]) -> Iterator[str]:
 def _disclosures(facts: Facts, decompositions: Sequence[Decomposition]) -> Iterator[str]:
     contracts = {contract.name: contract for contract in facts.contract_specs}
     candidates = {candidate.name: candidate for candidate in facts.lock.candidates}
-    for decomposition in decompositions:
-        if decomposition.undisclosed:
-            candidate = candidates[decomposition.candidate]
-            yield mismatch(candidate.name, contracts[candidate.generation.contract], candidate.transport)
+    told = [candidates[one.candidate] for one in decompositions if one.undisclosed]
+    if len(told) > MOST_APART:
+        yield (
+            f"{len(told)} of {len(decompositions)} candidates were told about another path than the one their replies run on;"
+            " what telling did there is no compensation for these paths."
+        )
+        return
+    for candidate in told:
+        yield mismatch(candidate.name, contracts[candidate.generation.contract], candidate.transport)
 
 
 def _faults(facts: Facts) -> Iterator[str]:

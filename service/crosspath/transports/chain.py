@@ -44,13 +44,14 @@ class Chain:
         """A text that does on this chain precisely what ``text`` does as the argument of ``bash -c``.
 
         Raises:
-            ValueError: the chain can't be survived, or ``bash -c`` itself could not carry the text.
+            ValueError: the chain can't be survived.
+            UndeliverableError: ``bash -c`` itself, or an encoding that lengthens it, could not carry the text.
         """
         if not self.survivable:
             raise ValueError("this path has no encoding that survives it")
         found = encoded(self.steps, self.terminal, text)
         if found is None:
-            raise AssertionError("a survivable path without an encoding")
+            raise UndeliverableError("no encoding of this text survives the path")
         return found
 
     def carry(self, text: str, *, watch: Watch | None = None) -> tuple[Command, tuple[Hop, ...]]:
@@ -119,7 +120,7 @@ def build_chain(specs: Sequence[LayerSpec], source: str) -> Chain:
     if len(specs) > MAX_LAYERS:
         problem = f"{len(specs)} layers; a chain has at most {MAX_LAYERS}, because each may double the text"
         raise ConfigError(problem, source=source, field="layers")
-    layers = [build_layer(spec, source) for spec in specs]
+    layers = [build_layer(spec, source, f"layers.{number}.{spec.layer}") for number, spec in enumerate(specs)]
     if not layers or not isinstance(layers[-1], Terminal):
         raise ConfigError("the last layer must execute the text: shell, script-file, ...", source=source, field="layers")
     steps = [layer for layer in layers[:-1] if isinstance(layer, Step)]

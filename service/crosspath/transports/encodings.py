@@ -11,11 +11,22 @@ from collections import Counter
 from crosspath.inside.edits import escape_single_quoted
 from crosspath.transports.layers import as_argument
 
-_PLAIN_WRAPPER_START = re.compile(r"(?:^|[;{(]|&&|\|\||\n|\bdo|\bthen)\s*$")
+_HARMLESS_START = re.compile(
+    r"(?:\s+|[{(](?=\s)"
+    r"|(?:set\s+-[eu]+(?:o\s+pipefail)?|set\s+-o\s+(?:pipefail|errexit|nounset)|cd\s+[\w./~-]+|true|:"
+    r"|export\s+(?!PATH=)\w+=[\w./:-]*)\s*(?:;|&&|\n|$))*"
+)
+"""Wrapper text in front of a command that surely comes to run it, and changes no more than directory, options and variables."""
 _PLAIN_WRAPPER_END = re.compile(r"^\s*(?:$|;|\}|\)|&&|\|\||\n)")
 _ONLY_OUTPUT = re.compile(r"^(?:\s*\d*(?:>&\d|>>?\s*/dev/null|<\s*/dev/null)(?=\s|$|[;)}]))+")
 """Redirections that change where output goes, and neither the state nor the status."""
+_GROUP_REDIRECTED = re.compile(r"[})]\s*\d*[<>](?!&\d|>?\s*/dev/null)")
+"""A redirection of the whole group, which takes effect before the command does."""
 _PIPE_OR_BACKGROUND = re.compile(r"(?<![|>])\|(?!\|)|(?<![&>])&(?![&>])")
+
+
+BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+"""The letters and digits of what an armoured text carries."""
 
 
 def own_shell(text: str) -> str:
@@ -74,7 +85,8 @@ def candidates(text: str) -> tuple[str, ...]:
 
 def is_own_line(wrapper: str) -> bool:
     """Whether wrapper text on a line of its own goes on neither with the line before nor on the next one."""
-    return not re.match(r"\s*[;&|]", wrapper) and not wrapper.endswith("\\") and not _PIPE_OR_BACKGROUND.search(wrapper)
+    goes_on = re.match(r"\s*[;&|]", wrapper) or wrapper.endswith("\\") or "<<" in wrapper
+    return not goes_on and not _PIPE_OR_BACKGROUND.search(wrapper) and not _GROUP_REDIRECTED.search(wrapper)
 
 
 def lets_a_shell_through(before: str, after: str) -> bool:
@@ -84,8 +96,8 @@ def lets_a_shell_through(before: str, after: str) -> bool:
     before (``cd``, exported variables) the command will see all the same.
     """
     after = _ONLY_OUTPUT.sub("", after)
-    plain = _PLAIN_WRAPPER_START.search(before) and _PLAIN_WRAPPER_END.search(after)
-    return bool(plain) and not _PIPE_OR_BACKGROUND.search(after)
+    plain = _HARMLESS_START.fullmatch(before) and _PLAIN_WRAPPER_END.search(after)
+    return bool(plain) and not _PIPE_OR_BACKGROUND.search(after) and not _GROUP_REDIRECTED.search(after)
 
 
 _QUOTED = re.compile(r"\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)

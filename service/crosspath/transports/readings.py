@@ -12,11 +12,13 @@ from typing import Any
 
 from crosspath.inside.edits import escape_single_quoted
 from crosspath.inside.tokens import requoted
-from crosspath.transports.encodings import own_shell
-from crosspath.transports.layers import Encode, Kind, Step
+from crosspath.transports.encodings import BASE32, own_shell
+from crosspath.transports.layers import MAX_ARGUMENT_BYTES, Encode, Kind, Step
 from crosspath.types import JSON
 
 Options = Mapping[str, Any]
+_LONGEST_HALF = MAX_ARGUMENT_BYTES // 2 - 10
+"""Bytes of a text that may double and still is one argument."""
 _TEMPLATE = re.compile(r"\{[{%#]")
 _NOT_IN_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 can't hold, and CR, which its parsers turn into LF."""
@@ -75,7 +77,10 @@ def _jinja(options: Options) -> Step:
 
 
 def _compose(options: Options) -> Step:
-    sentence = "$NAME and ${NAME} in the text are replaced by a configuration's variables (here: by nothing), and $$ by $."
+    sentence = (
+        "$NAME and ${NAME} in the text are replaced by a configuration's variables (here: by nothing), $$ by $; "
+        "any other $ is an error."
+    )
     return _reading(
         "compose", sentence, options, lambda text: text.replace("$", "$$"), imitated="compose's own interpolation code"
     )
@@ -116,7 +121,7 @@ def _as_requoted(text: str) -> str:
 
 def _fenced_block(options: Options) -> Step:
     how = "last" if options["greedy"] else "first following"
-    sentence = f"The command is what stands between ``` and the {how} ``` of the reply."
+    sentence = f"The command is what stands between ``` and the {how} ``` of the reply; without any fence it is the whole reply."
     return _reading("fenced-block", sentence, options, lambda text: None if "```" in text or text.endswith("\n") else text)
 
 
@@ -137,14 +142,15 @@ def _url_decoded(options: Options) -> Step:
 def _placeholders(options: Options) -> Step:
     start, end = options["start"], options["end"]
     sentence = f"Everything between {start} and {end} in the text, marks included, is replaced by nothing."
+    if set(start) <= set(BASE32):  # whether an armoured text holds it would depend on the text
+        return _reading("placeholders", sentence, options, None)
     return _reading("placeholders", sentence, options, lambda text: None if start in text else text)
 
 
 def _replace_pattern(options: Options) -> Step:
-    find = re.compile(options["find"])
     into = f"replaced by {options['with']}" if options["with"] else "removed"
     sentence = f"Everything in the text that matches the regular expression {options['find']} is {into}."
-    return _reading("replace-pattern", sentence, options, lambda text: None if find.search(text) else text)
+    return _reading("replace-pattern", sentence, options, None)
 
 
 def _format_string(options: Options) -> Step:
@@ -164,7 +170,7 @@ def _awk_variable(options: Options) -> Step:
     )
 
     def encode(text: str) -> str | None:
-        return None if "\n" in text or text.startswith("@/") else text.replace("\\", "\\\\")
+        return None if "\n" in text or text.startswith("@/") or len(text.encode()) > _LONGEST_HALF else text.replace("\\", "\\\\")
 
     return _reading("awk-variable", sentence, options, encode, needs=("awk",))
 
@@ -179,10 +185,13 @@ def _sed_replacement(options: Options) -> Step:
 
 
 def _cmd_escapes(options: Options) -> Step:
-    sentence = "%NAME% in the text is replaced by a variable (here: by nothing), and ^ makes the next character plain."
+    sentence = (
+        "%NAME% in the text is replaced by a variable (here: by nothing), and ^ outside of double quotes makes the next "
+        "character plain."
+    )
 
     def encode(text: str) -> str | None:
-        return None if "%" in text else text.replace("^", "^^")
+        return None if "%" in text or ("^" in text and '"' in text) else text.replace("^", "^^")
 
     return _reading("cmd-escapes", sentence, options, encode, imitated="the command line of Windows")
 

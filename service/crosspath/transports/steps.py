@@ -9,7 +9,14 @@ from types import MappingProxyType
 from typing import Any
 
 from crosspath.inside.edits import EDITS, escape_double_quoted, escape_heredoc, escape_single_quoted
-from crosspath.transports.encodings import blankless, is_own_line, lets_a_shell_through, own_shell, own_shell_without_input
+from crosspath.transports.encodings import (
+    BASE32,
+    blankless,
+    is_own_line,
+    lets_a_shell_through,
+    own_shell,
+    own_shell_without_input,
+)
 from crosspath.transports.layers import Encode, Kind, Step
 from crosspath.types import JSON
 
@@ -126,14 +133,16 @@ def _first_line(options: Options) -> Step:
 
 def _replace(options: Options) -> Step:
     into = f"replaced by {_literal(options['with'])}" if options["with"] else "removed"
-    what = "line end" if options["find"] == "\n" else _literal(options["find"])
-    return _edit("replace", f"Every {what} in the text is {into}.", options)
+    what = _literal(options["find"]).removeprefix("a ") if options["find"] in _INVISIBLE else _literal(options["find"])
+    # In a text of these letters alone it would depend on the text whether there is anything to replace.
+    more = {"encode": None} if len(options["find"]) > 1 and set(options["find"]) <= set(BASE32) else {}
+    return _edit("replace", f"Every {what} in the text is {into}.", options, **more)
 
 
 def _prefix(options: Options) -> Step:
     where = "on a line of its own in front of" if options["line"] == "own" else "directly in front of"
     text = options["text"]
-    survives = is_own_line(text) if options["line"] == "own" else lets_a_shell_through(text, "")
+    survives = lets_a_shell_through(f"{text}\n" if options["line"] == "own" else text, "")
     return _wrapper("prefix", f"The wrapper text {_literal(options['text'])} is put {where} the text.", options, survives)
 
 
@@ -221,11 +230,13 @@ def _eval(options: Options) -> Step:
 def _remote_shell(options: Options) -> Step:
     kind = "login shell" if options["login"] else "shell"
     sentence = f"A local shell splits the text into words; they are joined by blanks, and a remote {kind} reads the result again."
+    # A login shell, or another one, is left by starting bash; another home directory can't be.
+    inner = own_shell if options["login"] else _same
     return _embedding(
         "remote-shell",
         sentence,
         options,
-        _for(options, _as_word),
+        None if options["home"] else _for(options, lambda text: _as_word(inner(text))),
         imitated="the remote machine: both shells run here",
         form="ssh host <text>",
     )

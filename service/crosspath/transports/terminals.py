@@ -30,6 +30,17 @@ def _words(options: Options) -> tuple[str, ...]:
     return options["program"], *options["flags"]
 
 
+_FLAGS = frozenset(
+    {"-e", "-u", "-x", "-v", "-l", "-eu", "-eux", "-o", "-euo", "-euxo", "pipefail", "errexit", "nounset", "--norc"}
+)
+"""Flags with which a shell still runs any command as it is."""
+
+
+def _surely_run(options: Options, encode: Encode) -> Encode | None:
+    """``encode``, unless a flag may keep the shell from running what it is given (``-n``, ``-r``, ``-c``)."""
+    return encode if set(options["flags"]) <= _FLAGS else None
+
+
 def _needs(options: Options) -> tuple[str, ...]:
     """bash is always there: a sandbox without it could not run a raw reply either."""
     return () if options["program"] == "bash" else (options["program"],)
@@ -46,7 +57,7 @@ def _shell(options: Options) -> Terminal:
         "shell",
         f"The text is the one argument of {' '.join(words)}.",
         options,
-        str if words == ("bash", "-c") else own_shell,
+        str if words == ("bash", "-c") else _surely_run(options, own_shell),
         command=command,
         faithful=True,
         needs=_needs(options),
@@ -66,7 +77,7 @@ def _script_file(options: Options) -> Terminal:
         f"The text is written to a file, and {' '.join(_words(options))} executes that file.",
         options,
         # Not the text itself: under `bash -c` $0 is another one, and a text that starts with - or + is read as options.
-        own_shell,
+        _surely_run(options, own_shell),
         command=command,
         faithful=True,
         needs=_needs(options),
@@ -85,7 +96,7 @@ def _standard_input(options: Options) -> Terminal:
         "standard-input",
         sentence,
         options,
-        own_shell_without_input,
+        _surely_run(options, own_shell_without_input),
         command=command,
         faithful=True,
         needs=_needs(options),
@@ -174,7 +185,7 @@ def _session(options: Options) -> Terminal:
 
 def _open_input(options: Options) -> Terminal:
     sentence = f"Standard input stays open and silent: what reads from it waits until a time limit of {options['timeout_s']:g} s."
-    return _terminal("open-input", sentence, options, own_shell_without_input)
+    return _terminal("open-input", sentence, options, None)  # its time limit ends any command
 
 
 def _output_waiting(options: Options) -> Terminal:
