@@ -49,6 +49,7 @@ def test_what_can_not_be_survived_says_so(name: str) -> None:
     """Encoding for such a path is refused, never guessed."""
     with pytest.raises(ValueError, match="no encoding"):
         assemble(preset(name)).encode("true")
+    assert yaml.safe_load(assemble(preset(name)).describe())["obstacle"]
 
 
 def test_what_is_imitated_is_said() -> None:

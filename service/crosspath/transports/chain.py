@@ -9,7 +9,7 @@ from typing import Any, Literal
 from crosspath.errors import ConfigError
 from crosspath.transports.kinds import build_layer
 from crosspath.transports.layers import MAX_TEXT_CHARACTERS, Layer, Step, Terminal, UndeliverableError, as_bytes
-from crosspath.transports.surviving import encoded, survives
+from crosspath.transports.surviving import encoded, obstacle, survives
 from crosspath.types import Command, FileEntry, Hop, LayerSpec, Package
 
 MAX_LAYERS = 16
@@ -39,6 +39,11 @@ class Chain:
     def survivable(self) -> bool:
         """Whether every text has an encoding: a hard one has."""
         return survives(self.steps, self.terminal)
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why it can't be survived, in words; None: it can."""
+        return obstacle(self.steps, self.terminal)
 
     def encode(self, text: str) -> str:
         """A text that does on this chain precisely what ``text`` does as the argument of ``bash -c``.

@@ -27,7 +27,7 @@ from crosspath.types import Action, Cleanup, Contract, Delivery, External, Hop, 
 DELIVERY_VERSION = 3
 """Part of every path's digest: raised when the same reply would be delivered differently by the same layers."""
 
-_NAMES = ("name", "summary", "source", "survivable", "imitated")
+_NAMES = ("name", "summary", "source", "survivable", "obstacle", "imitated")
 """Facts about a path that change no delivery."""
 
 
@@ -84,6 +84,14 @@ class Path:
         if isinstance(self.carrier, External):
             raise ValueError("a harness of one's own has no known encoding")
         return self.carrier.encode(command_text)
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why it can't be survived, in words; None: it can."""
+        chains = [self.carrier, *self.tool_chains.values()]
+        if any(isinstance(chain, External) for chain in chains):
+            return "a harness of one's own is a black box"
+        return next((chain.obstacle for chain in chains if isinstance(chain, Chain) and chain.obstacle), None)
 
     @property
     def imitated(self) -> tuple[str, ...]:
@@ -161,6 +169,7 @@ class Path:
             "version": self.spec.version,
             "delivery": DELIVERY_VERSION,
             "survivable": self.survivable,
+            **({"obstacle": self.obstacle} if self.obstacle else {}),
             "imitated": list(self.imitated),
             "clean_up": self.cleanup,
         }

@@ -24,6 +24,16 @@ def survives(steps: Steps, terminal: Terminal) -> bool:
     return encoded(steps, terminal, _HARD) is not None
 
 
+def obstacle(steps: Steps, terminal: Terminal) -> str | None:
+    """Why a chain can't be survived, in words; None: it can."""
+    if survives(steps, terminal):
+        return None
+    lossy = next((layer.name for layer in (*steps, terminal) if layer.encode is None), None)
+    if lossy is not None:
+        return f"{lossy} loses or changes what no other way of writing brings back (text, or the exit status)"
+    return "a layer changes what an earlier one puts around the text, or a wrapper may keep the command from being run"
+
+
 def encoded(steps: Steps, terminal: Terminal, text: str) -> str | None:
     """A text that does on this chain what ``text`` does as the argument of ``bash -c``; None: there is none.
 
