@@ -26,6 +26,7 @@ def test_stable_difference_breaks_the_control() -> None:
     """Two sides that each agree with themselves and not with one another break the control."""
     control = judge_control("encoded", {A: (True,) * 4}, {A: (False,) * 4})
     assert (control.status, control.differing) == ("broken", ("a#0",))
+    assert control.reason.endswith("1 differ every time (a#0)")
 
 
 def test_disagreement_within_a_side_is_unstable() -> None:

@@ -8,6 +8,7 @@ from crosspath.catalogue import contract, suite_text
 from crosspath.pipeline.disclosure import same_path
 from crosspath.pipeline.judge import judge
 from crosspath.pipeline.plan import make_plan, undisclosed
+from crosspath.pipeline.warnings import warnings_of
 from crosspath.testing.validator import FakeValidator
 from crosspath.transports import parse_path, preset, preset_names
 from crosspath.types import Candidate, Facts, Generation, Judgement, ModelSpec, PathSpec, Reference
@@ -62,6 +63,19 @@ def test_told_about_another_path_is_no_compensation() -> None:
     report = report_markdown(facts.head, facts.lock, judgement)
     assert "| effect of telling about single-quoted-shell (NN - RN) |" in report
     assert "| compensation" not in report
+
+
+def test_many_that_were_told_about_another_path_are_one_warning() -> None:
+    """Where a reply went through a hundred paths, one sentence counts them in place of a hundred sentences."""
+    facts, judgement = judged("single-quoted-shell")
+    [found], [candidate] = judgement.decompositions, facts.lock.candidates
+    names = [f"through {number}" for number in range(20)]
+    many = tuple(candidate.model_copy(update={"name": name}) for name in names)
+    facts = facts.model_copy(update={"lock": facts.lock.model_copy(update={"candidates": many})})
+    told = [
+        line for line in warnings_of(facts, [found.model_copy(update={"candidate": name}) for name in names]) if "told" in line
+    ]
+    assert [line[:31] for line in told] == ["20 of 20 candidates were told a"]
 
 
 @pytest.mark.parametrize("discloses", ["nested-shell", "ours"])
