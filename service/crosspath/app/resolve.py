@@ -229,6 +229,8 @@ def read_own(paths: Path | None, spec: Path | None) -> Own:
         return Own(read_paths(paths), paths.resolve().parent, source=str(paths))
     if spec is None:
         return Own()
+    if _only_transports(spec):
+        return Own(read_paths(spec), spec.resolve().parent, source=str(spec))
     read, base = read_spec(spec)
     return Own(read.transports, base, read.contracts, read.styles, read, str(spec))
 
@@ -251,6 +253,12 @@ def named_path(source: str, name: str | None, paths: Path | None, spec: Path | N
         held = f"has the paths {', '.join(map(str, own.paths))}; say which: FILE NAME" if own.paths else "has no path"
         raise ConfigError(held, source=source)
     return name or next(iter(own.paths)), own
+
+
+def _only_transports(file: Path) -> bool:
+    """Whether a file holds the paths of a spec and nothing else: enough to look at them."""
+    found = load_yaml(catalogue.read_text(file), str(file))
+    return isinstance(found, dict) and found.keys() == {"transports"} and isinstance(found["transports"], dict)
 
 
 def _suite(name: str, base: Path) -> Text:
