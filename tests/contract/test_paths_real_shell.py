@@ -25,7 +25,7 @@ real_shell = settings(max_examples=60, deadline=None, suppress_health_check=[Hea
 
 def some(name: str) -> settings:
     """How often a property is tried on one of many paths."""
-    return settings(real_shell, max_examples=5 if name in INSIDE else 15)
+    return settings(real_shell, max_examples=2 if name in INSIDE else 8)
 
 
 def through(name: str, text: str, *, encoded: bool = False) -> Outcome:
