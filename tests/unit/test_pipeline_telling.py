@@ -93,7 +93,9 @@ def test_the_page_shows_what_is_told() -> None:
 def test_a_path_about_code_fences_says_what_counts() -> None:
     """The plain contracts forbid fences; where a path looks for one, its contract says that this comes first."""
     for wording in ("", "#2", "#3"):
-        assert "the whole reply. Where this and the rules below differ, this counts.\n" in told(f"tell:fenced-block{wording}").text
+        assert (
+            "the whole reply. Where this and the rules below differ, this counts.\n" in told(f"tell:fenced-block{wording}").text
+        )
     assert "rules below" not in told("tell:ssh").text
 
 

@@ -32,8 +32,9 @@ def test_names_of_the_shipped_paths() -> None:
 
 
 NOT_SURVIVABLE = {
-    "make-recipe", "length-limited", "open-input", "remote-shell", "tags-removed", "tmux", "typed", "typed-bytewise", "typed-without-editing", "output-waiting",
-    "group-killing", "output-filtered", "strict-output", "xargs",
+    "make-recipe", "length-limited", "open-input", "remote-shell", "tags-removed", "tmux", "typed",
+    "typed-bytewise", "typed-without-editing", "output-waiting", "group-killing", "output-filtered",
+    "strict-output", "xargs",
 }  # fmt: skip
 """The status is not the command's own, or what is lost can't be written in another way."""
 
@@ -162,7 +163,14 @@ def test_digests_cover_what_changes_a_delivery_and_nothing_else() -> None:
         ([{"layer": "prefix", "text": "false && "}, "shell"], False),
         ([{"layer": "prefix", "text": "PATH=/nowhere; "}, "shell"], False),
         ([{"layer": "prefix", "text": "export PATH=/nowhere; "}, "shell"], False),
-        ([{"layer": "prefix", "text": "cat <<'EOF'", "line": "own"}, {"layer": "suffix", "text": "EOF", "line": "own"}, "shell"], False),
+        (
+            [
+                {"layer": "prefix", "text": "cat <<'EOF'", "line": "own"},
+                {"layer": "suffix", "text": "EOF", "line": "own"},
+                "shell",
+            ],
+            False,
+        ),
         ([{"layer": "suffix", "text": "; } > out.log"}, {"layer": "prefix", "text": "{ "}, "shell"], False),
         ([{"layer": "suffix", "text": "; } 2>&1"}, {"layer": "prefix", "text": "{ "}, "shell"], True),
         ([{"layer": "suffix", "text": "; pwd > /tmp/cwd"}, "shell"], True),
@@ -238,7 +246,10 @@ def test_a_harness_sees_empty_and_cut_replies_too() -> None:
         ([{"layer": "replace-pattern", "find": "a{1,99999999999}"}, "shell"], "is no regular expression"),
         ([{"layer": "replace-pattern", "find": "(" * 3000}, "shell"], "is no regular expression"),
         ([{"layer": "replace", "find": ""}, "shell"], r"layers\.0\.replace\.find: '' is empty"),
-        (["trim", {"layer": "heredoc-script", "delimiter": "A B"}, "shell"], r"layers\.1\.heredoc-script\.delimiter: 'A B' is no"),
+        (
+            ["trim", {"layer": "heredoc-script", "delimiter": "A B"}, "shell"],
+            r"layers\.1\.heredoc-script\.delimiter: 'A B' is no",
+        ),
         ([{"layer": "split-at", "separator": ""}], "separator: '' is empty"),
         ([{"layer": "syntax-gate", "status": 300}], "status: 300 is more than 255"),
         ([{"layer": "typed", "locale": "x\ny"}], "is no name of a locale"),
