@@ -16,9 +16,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from .edits import RECORDER
 from .runners import RUNNERS
 
-RECORDER = "crosspath-arrived"
 SHELLS = ("bash", "sh", "dash")
 PROGRAM = """#!/bin/bash -p
 # Keeps what a shell would have been given to run. Builtins only: PATH leads back to recorders.

@@ -13,6 +13,8 @@ from typing import Any
 
 Options = Mapping[str, Any]
 Edit = Callable[[str, Options], str]
+RECORDER = "crosspath-arrived"
+"""The program that keeps what arrives, in place of the innermost shell."""
 
 _SPECIAL_IN_DOUBLE_QUOTES = re.compile(r'[\\"$`]')
 """What keeps a meaning inside double quotes (POSIX XCU 2.2.3). ``!`` does not: the shells are not interactive. A backslash before

@@ -172,7 +172,7 @@ def _echoed(found: "re.Match[str]") -> str:
     return _LETTERS.get(found[4], found[0])
 
 
-def printf_format(text: str, options: Options) -> str:
+def backslash_escapes(text: str, options: Options) -> str:
     """Backslash escapes of the text resolved, as ``echo -e`` and format strings do."""
     end = re.search(r"(?<!\\)(?:\\\\)*(\\c)", text)  # \c: nothing more
     return _ECHOED.sub(_echoed, text[: end.start(1)] if end else text)
@@ -243,7 +243,7 @@ READINGS: Mapping[str, Reading] = MappingProxyType(
         "words-joined": words_joined,
         "tokens-requoted": tokens_requoted,
         "fenced-block": fenced_block,
-        "backslash-escapes": printf_format,
+        "backslash-escapes": backslash_escapes,
         "url-decoded": url_decoded,
         "placeholders": placeholders,
         "replace-pattern": replace_pattern,

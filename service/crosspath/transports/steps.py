@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from crosspath.inside.edits import EDITS, escape_double_quoted, escape_heredoc, escape_single_quoted
+from crosspath.inside.edits import EDITS, RECORDER, escape_double_quoted, escape_heredoc, escape_single_quoted
 from crosspath.transports.encodings import (
     BASE32,
     blankless,
@@ -21,8 +21,6 @@ from crosspath.transports.layers import Encode, Kind, Step
 from crosspath.types import JSON
 
 Options = Mapping[str, Any]
-RECORDER = "crosspath-arrived"
-"""The program that keeps what arrives, in place of the innermost shell."""
 SHELLS = ("bash", "sh", "dash")
 
 
