@@ -157,3 +157,25 @@ def test_encoded_replies_survive_in_every_shape(prefix: str, name: str) -> None:
     path = assemble(preset(prefix + name), contract)
     reply = express(contract, path.encode("printf '%s' '\"$HOME\" \\ `x`' > out"))
     assert execute(*(a.command for a in path.deliver(reply).actions))[2] == {"out": b'"$HOME" \\ `x`'}
+
+
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        ("cat > f%hello%x", b"hello\nx\n"),
+        ("cat > f%hello%", b"hello\n"),
+        (r"printf %%s a\%b > f", None),
+        (r"echo a\%b > f", b"a%b\n"),
+        ("cat > f\necho second > g", b""),
+    ],
+)
+def test_crontab_lines(line: str, left: bytes | None) -> None:
+    """What follows an unescaped percent sign is input whose lines all end, an escaped one is itself, and one line is all."""
+    _, _, files = through("crontab", line)
+    assert files.get("f") == left
+    assert "g" not in files
+
+
+def test_a_session_answers_though_something_runs_on() -> None:
+    """The marker with the status is what is waited for, not the end of what the command left in the background."""
+    assert through("session", "sleep 25 2> /dev/null & echo x > f; (exit 3)") == (3, b"", {"f": b"x\n"})
