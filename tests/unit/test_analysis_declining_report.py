@@ -7,12 +7,13 @@ from markdown_it import MarkdownIt
 
 from builders import candidate, evaluation
 from builders import task as possible
-from crosspath.analysis import decomposition_tables, report_markdown, summary_text
+from crosspath.analysis import decomposition_tables
 from crosspath.analysis.coverage import inconclusive_declining
 from crosspath.analysis.wording import table
 from crosspath.app.evaluation import Evaluation
 from crosspath.catalogue import contract, suite_text
 from crosspath.pipeline.judge import judge
+from crosspath.reports.markdown import report_markdown, summary_text
 from crosspath.store.bundle import read_judgement, write_bundle
 from crosspath.testing.validator import FakeValidator
 from crosspath.types import Delivery, Facts, FinalState, Task

@@ -7,7 +7,6 @@ import pytest
 
 from crosspath.adapters.local_executor import LocalExecutor
 from crosspath.adapters.mlflow_tracker.layout import layout
-from crosspath.analysis import report_markdown, summary_text
 from crosspath.app.derive import derivation_words, replay_resolved
 from crosspath.app.evaluation import Evaluation
 from crosspath.app.recommending import recommendation_markdown, recommendations
@@ -16,6 +15,7 @@ from crosspath.app.session import Derivation, gather, open_evaluation
 from crosspath.cli.evaluation_commands import document_of, exit_code, finish
 from crosspath.errors import ConfigError
 from crosspath.pipeline.judge import judge
+from crosspath.reports.markdown import report_markdown, summary_text
 from crosspath.spec import load_spec
 from crosspath.store.bundle import read_judgement, write_bundle
 from crosspath.store.ledger import Ledger

@@ -11,8 +11,8 @@ from markdown_it.token import Token
 from builders import evaluation
 from crosspath.adapters.mlflow_tracker.layout import RunContent, layout
 from crosspath.adapters.mlflow_tracker.names import NOTE_TAG
-from crosspath.analysis.report import report_markdown, summary_text
 from crosspath.escaping import markdown, one_line
+from crosspath.reports.markdown import report_markdown, summary_text
 from crosspath.types import (
     Candidate,
     Cell,

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosspath.app.state_diff import state_rows
 from crosspath.app.trying import try_text
 from crosspath.cli.entry import run
 from crosspath.cli.output import print_table, remark, say
 from crosspath.escaping import escape, one_line, unescape
 from crosspath.scoring import score
+from crosspath.scoring.state_diff import state_rows
 from crosspath.types import CheckResult, FinalState
 from scoring_builders import file, replay, rich_task
 

@@ -3,12 +3,13 @@
 import pytest
 
 from builders import evaluation, task
-from crosspath.analysis import effect_label, report_markdown, summary_text
+from crosspath.analysis import effect_label
 from crosspath.catalogue import contract, suite_text
 from crosspath.pipeline.disclosure import same_path
 from crosspath.pipeline.judge import judge
 from crosspath.pipeline.plan import make_plan, undisclosed
 from crosspath.pipeline.warnings import warnings_of
+from crosspath.reports.markdown import report_markdown, summary_text
 from crosspath.testing.validator import FakeValidator
 from crosspath.transports import parse_path, preset, preset_names
 from crosspath.types import Candidate, Facts, Generation, Judgement, ModelSpec, PathSpec, Reference

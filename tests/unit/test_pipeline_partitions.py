@@ -7,11 +7,11 @@ import pytest
 from builders import evaluation, task
 from crosspath.adapters.mlflow_tracker.layout import layout
 from crosspath.adapters.mlflow_tracker.params import cell_metrics, partition_metrics
-from crosspath.analysis import report_markdown, summary_text
 from crosspath.app.evaluation import Evaluation
 from crosspath.catalogue import suite_text
 from crosspath.cli.evaluation_commands import document_of
 from crosspath.pipeline.judge import judge
+from crosspath.reports.markdown import report_markdown, summary_text
 from crosspath.testing.validator import FakeValidator
 from crosspath.types import Facts, FinalState, Judgement, Replay, StateEntry, Task, digest
 

@@ -14,11 +14,11 @@ from crosspath.adapters.mlflow_tracker.params import (
     style_metrics,
     wording_metrics,
 )
-from crosspath.analysis import report_markdown, summary_text
 from crosspath.app.evaluation import Evaluation
 from crosspath.catalogue import suite_text
 from crosspath.cli.evaluation_commands import document_of
 from crosspath.pipeline.judge import judge
+from crosspath.reports.markdown import report_markdown, summary_text
 from crosspath.testing.validator import FakeValidator
 from crosspath.types import Abstention, Cause, Facts, Judgement, PartitionGap, StyleSpread, Text, WordingSpread
 

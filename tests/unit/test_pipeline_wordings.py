@@ -8,12 +8,12 @@ import pytest
 from builders import estimate, evaluation
 from crosspath import catalogue
 from crosspath.adapters.mlflow_tracker.layout import layout
-from crosspath.analysis import report_markdown, summary_text
 from crosspath.app.evaluation import Evaluation
 from crosspath.cli.evaluation_commands import document_of
 from crosspath.pipeline.judge import judge
 from crosspath.pipeline.telling import told_contract
 from crosspath.pipeline.wording_groups import wording_groups
+from crosspath.reports.markdown import report_markdown, summary_text
 from crosspath.store.bundle import read_judgement, write_bundle
 from crosspath.testing.validator import FakeValidator
 from crosspath.transports import preset

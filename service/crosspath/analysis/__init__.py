@@ -1,12 +1,10 @@
-"""Statistics, decomposition, control and report: pure functions of what was observed."""
+"""Statistics, decomposition and control: pure functions of what was observed."""
 
 from crosspath.analysis.compare import compare
 from crosspath.analysis.control import judge_control, needs_repeats, unstable_trials
 from crosspath.analysis.coverage import inconclusive
 from crosspath.analysis.decompose import CellInput, decompose
-from crosspath.analysis.figures import causes_by_stage, two_by_two
 from crosspath.analysis.rankings import Rankings, RankRow, Reversal, rank
-from crosspath.analysis.report import report_markdown, summary_text
 from crosspath.analysis.spend import spend
 from crosspath.analysis.tables import Tables, decomposition_tables
 from crosspath.analysis.wording import control_word, effect_label
@@ -17,7 +15,6 @@ __all__ = [
     "Rankings",
     "Reversal",
     "Tables",
-    "causes_by_stage",
     "compare",
     "control_word",
     "decompose",
@@ -27,9 +24,6 @@ __all__ = [
     "judge_control",
     "needs_repeats",
     "rank",
-    "report_markdown",
     "spend",
-    "summary_text",
-    "two_by_two",
     "unstable_trials",
 ]

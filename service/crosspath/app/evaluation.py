@@ -5,14 +5,15 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING
 
-from crosspath.analysis import decomposition_tables, report_markdown, summary_text
+from crosspath.analysis import decomposition_tables
 from crosspath.analysis.partitions import partition_rows
 from crosspath.analysis.path_tables import PATH_COLUMNS, path_rows
 from crosspath.analysis.styles import STYLE_COLUMNS, style_rows
 from crosspath.analysis.tables import DECLINING_COLUMNS
 from crosspath.analysis.wording_tables import WORDING_COLUMNS, wording_rows
-from crosspath.pipeline.judge import FactIndex
+from crosspath.pipeline.fact_index import FactIndex
 from crosspath.pipeline.plan import matched_cell
+from crosspath.reports.markdown import report_markdown, summary_text
 from crosspath.types import Comparison, Decomposition, Facts, Judgement
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from crosspath.analysis.recommendation import LIMITS, Candidature, recommend, un
 from crosspath.analysis.wording import NONE, percent, span, table, with_interval
 from crosspath.app.evaluation import Evaluation
 from crosspath.escaping import markdown
-from crosspath.pipeline.judge import FactIndex
+from crosspath.pipeline.fact_index import FactIndex
 from crosspath.pipeline.plan import matched_cell
 from crosspath.types import Choice, Facts, PlannedCell, Recommendation, Trial
 

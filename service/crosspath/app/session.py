@@ -16,8 +16,9 @@ from crosspath.app.resolve import Resolved
 from crosspath.errors import CrosspathError, StoreError
 from crosspath.pipeline.budget import Budget, spent_before, worst_case
 from crosspath.pipeline.evaluate import Evaluator, Progress, Retries
+from crosspath.pipeline.fact_index import FactIndex
 from crosspath.pipeline.faults import is_final
-from crosspath.pipeline.judge import FactIndex, score_replays
+from crosspath.pipeline.judge import score_replays
 from crosspath.pipeline.plan import Plan
 from crosspath.pipeline.toolchains import mixture, with_toolchain
 from crosspath.ports import Executor

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 from crosspath.analysis.alarms import ALARM_WORDS
 from crosspath.app.adapters import make_sandbox
 from crosspath.app.evaluation import Evaluation
-from crosspath.app.state_diff import readable, state_rows
 from crosspath.errors import ConfigError
 from crosspath.escaping import escape, one_line, unescape
 from crosspath.pipeline.plan import matched_cell
+from crosspath.scoring.state_diff import readable, state_rows
 from crosspath.spec import Spec
 from crosspath.styles import PLAIN
 from crosspath.types import Facts, PlannedCell, Replay, ReplayJob, ReplayKey, Score, Task, Trial, TrialKey

@@ -262,7 +262,7 @@ def exit_code(evaluation: "Evaluation", *, every: bool = False) -> int:
 
 def print_summary(evaluation: "Evaluation") -> None:
     """A result in plain words, the table of its cells, and where it is kept."""
-    from crosspath.analysis.report import in_short
+    from crosspath.reports.markdown import in_short
 
     say(evaluation.summary().rstrip() + "\n")
     told = any(decomposition.cell("NN") for decomposition in evaluation.judgement.decompositions)

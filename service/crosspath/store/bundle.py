@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crosspath import __version__
-from crosspath.analysis.report import in_short, report_markdown
 from crosspath.errors import StoreError, boundary
+from crosspath.reports.markdown import in_short, report_markdown
 from crosspath.store.bundle_tables import FACT_TABLES, Table, judgement_tables
 from crosspath.types import (
     Contract,
@@ -149,7 +149,7 @@ def _read_text(directory: Path, entry: Mapping[str, str]) -> Text:
 
 def _write_figures(judgement: Judgement, into: Path) -> None:
     # Here and not above: matplotlib takes half a second to import, and reading a bundle does not need it.
-    from crosspath.analysis.figures import causes_by_stage, ranked_paths, two_by_two
+    from crosspath.reports.figures import causes_by_stage, ranked_paths, two_by_two
 
     for number, ranking in enumerate(judgement.path_rankings):
         _write(into / f"figures/paths-{number + 1:02d}.png", ranked_paths(ranking))

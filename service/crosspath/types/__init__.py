@@ -12,9 +12,14 @@ from crosspath.types.candidates import (
     Shape,
 )
 from crosspath.types.contracts import Contract, External, LayerSpec, PathSpec, ToolSpec
+from crosspath.types.costs import CandidateCost, Origin, Usages
 from crosspath.types.evaluations import EvaluationHead, EvaluationStatus, Facts, Judgement, Lock, PlannedCell, Text
+from crosspath.types.funnels import Breakdown, FormatDamage, Funnel, FunnelStage, Grouping, ValidatorSensitivity
+from crosspath.types.losses import Loss, Losses
 from crosspath.types.path_costs import Apart, Choice, Example, PathCost, PathRanking, Recommendation, Standing
+from crosspath.types.published import Published, PublishedModel
 from crosspath.types.recorded import RecordedReply
+from crosspath.types.reliability import Reliability
 from crosspath.types.replays import (
     Action,
     Command,
@@ -56,8 +61,10 @@ from crosspath.types.results import (
     Spend,
     StyleSpread,
     UnstableTrial,
+    VarianceSource,
     WordingSpread,
 )
+from crosspath.types.stability import Arrangement, FragileTask, PairOrder, RankStability
 from crosspath.types.styles import RequestStyle
 from crosspath.types.tasks import Compare, EntryKind, FileEntry, Message, Observer, Partition, Secret, Task
 from crosspath.types.tellings import PLAIN_CONTRACTS, PLAIN_PATHS, TELL, WORDINGS, Telling, is_reserved
@@ -72,9 +79,12 @@ __all__ = [
     "Action",
     "AlarmKind",
     "Apart",
+    "Arrangement",
     "Attempt",
     "Boundary",
+    "Breakdown",
     "Candidate",
+    "CandidateCost",
     "Cause",
     "Cell",
     "CellRow",
@@ -104,19 +114,28 @@ __all__ = [
     "Fault",
     "FileEntry",
     "FinalState",
+    "FormatDamage",
+    "FragileTask",
+    "Funnel",
+    "FunnelStage",
     "Generation",
+    "Grouping",
     "Hop",
     "Judgement",
     "LayerSpec",
     "Limit",
     "Lock",
+    "Loss",
+    "Losses",
     "Message",
     "ModelSpec",
     "Observation",
     "Observer",
     "OperatingPoint",
+    "Origin",
     "OutputStream",
     "Package",
+    "PairOrder",
     "Partition",
     "PartitionGap",
     "PathCost",
@@ -124,10 +143,14 @@ __all__ = [
     "PathSpec",
     "PlannedCell",
     "Prices",
+    "Published",
+    "PublishedModel",
+    "RankStability",
     "Recommendation",
     "Record",
     "RecordedReply",
     "Reference",
+    "Reliability",
     "Replay",
     "ReplayJob",
     "ReplayKey",
@@ -154,6 +177,9 @@ __all__ = [
     "TrialKey",
     "UnstableTrial",
     "Usage",
+    "Usages",
+    "ValidatorSensitivity",
+    "VarianceSource",
     "WordingSpread",
     "canonical_json",
     "digest",

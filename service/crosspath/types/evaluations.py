@@ -7,7 +7,11 @@ from pydantic import Field
 from crosspath.types.base import JSON, Record, digest
 from crosspath.types.candidates import Candidate, Generation, Reference
 from crosspath.types.contracts import Contract, PathSpec
+from crosspath.types.costs import CandidateCost
+from crosspath.types.funnels import Breakdown, FormatDamage, Funnel, ValidatorSensitivity
+from crosspath.types.losses import Losses
 from crosspath.types.path_costs import PathRanking
+from crosspath.types.reliability import Reliability
 from crosspath.types.replays import Replay, Toolchain
 from crosspath.types.replies import Attempt, Trial
 from crosspath.types.results import (
@@ -21,6 +25,7 @@ from crosspath.types.results import (
     StyleSpread,
     WordingSpread,
 )
+from crosspath.types.stability import FragileTask, RankStability
 from crosspath.types.tasks import Task
 
 EvaluationStatus = Literal["running", "finished", "stopped"]
@@ -150,5 +155,16 @@ class Judgement(Record):
     wording_spreads: tuple[WordingSpread, ...] = ()
     path_rankings: tuple[PathRanking, ...] = ()
     """One for each generation whose replies went through several paths beside the reference."""
+    losses: tuple[Losses, ...] = ()
+    """One per candidate: what became of its trials as deployed."""
+    funnels: tuple[Funnel, ...] = ()
+    """One per cell."""
+    breakdowns: tuple[Breakdown, ...] = ()
+    format_damage: tuple[FormatDamage, ...] = ()
+    validator_sensitivity: tuple[ValidatorSensitivity, ...] = ()
+    reliability: tuple[Reliability, ...] = ()
+    costs: tuple[CandidateCost, ...] = ()
+    rank_stability: tuple[RankStability, ...] = ()
+    fragile_tasks: tuple[FragileTask, ...] = ()
     warnings: tuple[str, ...] = ()
     """Sentences a reader must not miss: served model differs, faults, limits not enforced."""

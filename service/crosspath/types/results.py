@@ -120,6 +120,18 @@ class Cell(Record):
         return self.told + self.done
 
 
+class VarianceSource(Record):
+    """One source of an effect's variance over the task population."""
+
+    name: Literal["families", "tasks", "replies", "other_replies"]
+    """``families``: how families differ; ``tasks``: tasks within a family; ``replies``: draws of the minuend's replies;
+    ``other_replies``: draws of the subtrahend's, where those are another generation."""
+    standard_error: float
+    """What this source adds to the standard error of the effect (a difference of shares): squares of all sources add up."""
+    share: float | None
+    """Of the variance of the effect, 0 to 1; None where that is 0."""
+
+
 class Effect(Record):
     """A paired contrast of two cells: ``minuend`` - ``subtrahend``."""
 
@@ -134,6 +146,10 @@ class Effect(Record):
     """Same replies only: right in the subtrahend, wrong in the minuend."""
     gained: int | None = None
     """Same replies only: wrong in the subtrahend, right in the minuend."""
+    together: Estimate | None = None
+    """``population`` with an interval that holds together with those of all other effects of the evaluation."""
+    sources: tuple[VarianceSource, ...] = ()
+    """Where the variance of ``population`` comes from; empty where it can't be told apart."""
 
 
 class Control(Record):

@@ -38,10 +38,10 @@ from crosspath.analysis.abstention import one_sentence
 from crosspath.analysis.alarms import alarm_counts
 from crosspath.analysis.decompose import as_deployed
 from crosspath.analysis.partitions import partition_lines
-from crosspath.analysis.report import in_short, report_markdown
 from crosspath.analysis.styles import style_lines
 from crosspath.analysis.wording_tables import wording_lines
 from crosspath.escaping import markdown
+from crosspath.reports.markdown import in_short, report_markdown
 from crosspath.store.bundle import figure_prefix
 from crosspath.types import (
     Abstention,

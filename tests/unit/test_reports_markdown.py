@@ -10,11 +10,10 @@ from crosspath.analysis import (
     decomposition_tables,
     inconclusive,
     judge_control,
-    report_markdown,
     spend,
-    summary_text,
 )
 from crosspath.analysis.stages import CAUSES, STAGES, by_stage, stage_of
+from crosspath.reports.markdown import report_markdown, summary_text
 from crosspath.types import (
     Attempt,
     Candidate,

@@ -10,10 +10,8 @@ from crosspath.analysis.abstention import abstention_lines, abstention_section
 from crosspath.analysis.alarms import alarm_counts
 from crosspath.analysis.configuration import configuration_section
 from crosspath.analysis.coverage import infeasible_only
-from crosspath.analysis.decompose import as_deployed
 from crosspath.analysis.partitions import partition_lines, partition_section
 from crosspath.analysis.path_tables import path_lines, path_section
-from crosspath.analysis.rankings import Rankings, RankRow, rank
 from crosspath.analysis.stages import stage_of
 from crosspath.analysis.styles import style_lines, style_section
 from crosspath.analysis.task_rows import failing_tasks
@@ -22,11 +20,8 @@ from crosspath.analysis.wording import (
     control_line,
     control_warning,
     counts,
-    effect_label,
-    p_text,
     paragraph,
     percent,
-    points,
     span,
     spend_line,
     table,
@@ -35,7 +30,11 @@ from crosspath.analysis.wording import (
 )
 from crosspath.analysis.wording_tables import beside_compensation, wording_lines, wording_section
 from crosspath.escaping import markdown, one_line
-from crosspath.types import Cell, Decomposition, Estimate, EvaluationHead, Judgement, Lock, PlannedCell
+from crosspath.reports.comparison_tables import comparison_section
+from crosspath.reports.cost_tables import spend_section
+from crosspath.reports.effect_tables import effects_table
+from crosspath.reports.stability_tables import ranking_section
+from crosspath.types import Cell, Decomposition, EvaluationHead, Judgement, Lock, PlannedCell
 
 _LIMITS = """\
 - `these_replies` is exact for the stored replies and says nothing about the next draw; `these_tasks` holds for exactly these
@@ -97,9 +96,9 @@ def report_markdown(head: EvaluationHead, lock: Lock, judgement: Judgement, plan
         partition_section(judgement.partition_gaps),
         style_section(judgement.style_spreads),
         wording_section(judgement.wording_spreads),
-        _comparisons(judgement),
-        _rankings(judgement.decompositions),
-        _spend(judgement),
+        comparison_section(judgement),
+        ranking_section(judgement.decompositions),
+        spend_section(judgement),
         configuration_section(head, lock),
         "## Limits of the method\n",
         _LIMITS,
@@ -133,7 +132,7 @@ def _candidate(decomposition: Decomposition, judgement: Judgement, planned: Sequ
         f"## {markdown(title(decomposition))}\n",
         _two_by_two(decomposition),
         _rates(decomposition.cells),
-        _effects(decomposition, beside_compensation(judgement.wording_spreads).get(decomposition.candidate, "")),
+        effects_table(decomposition, beside_compensation(judgement.wording_spreads).get(decomposition.candidate, "")),
         _causes(decomposition.cells),
         _tiers(decomposition.cells),
         failing_tasks(decomposition.candidate, planned, judgement.scores),
@@ -184,40 +183,6 @@ def _rate_row(cell: Cell) -> list[object]:
     ]  # fmt: skip
 
 
-def _effects(decomposition: Decomposition, wordings: str) -> str:
-    if not decomposition.effects:
-        return ""
-    heading = _effects_heading(decomposition)
-    head = ["effect", "estimand", "value", "95 % interval", "n", "missing", "unstable", "worst to best", "p", "method"]
-    rows = [
-        [f"{effect_label(decomposition, effect.name)} ({effect.minuend} - {effect.subtrahend})", *_effect_row(estimate, seen)]
-        for effect in decomposition.effects
-        for seen in (effect.name != "damage" or not decomposition.blind,)
-        for estimate in (effect.population, effect.these)
-    ]
-    beside = f"\nCompensation in {markdown(wordings)}.\n" if wordings else ""
-    return f"{heading}\n\n" + table(head, rows) + beside
-
-
-def _effects_heading(decomposition: Decomposition) -> str:
-    if decomposition.control.status == "broken":
-        return "Effects: NOT TO BE USED, the control is broken"
-    if decomposition.blind:
-        return "Effects, in percentage points: DAMAGE CAN'T BE SEEN, no reply passes on the reference"
-    return "Effects, in percentage points"
-
-
-def _effect_row(estimate: Estimate, seen: bool) -> list[object]:
-    """``seen`` False: the number is no finding, and is not shown as one."""
-    if not seen:
-        return [estimate.estimand, "can't be seen", NONE, estimate.n, estimate.missing, estimate.unstable, NONE, NONE, NONE]
-    return [
-        estimate.estimand, points(estimate.value),
-        span(estimate.low, estimate.high, signed=True), estimate.n, estimate.missing, estimate.unstable,
-        span(estimate.worst, estimate.best, signed=True), p_text(estimate), estimate.method,
-    ]  # fmt: skip
-
-
 def _causes(cells: Sequence[Cell]) -> str:
     causes = sorted({cause for cell in cells for cause in cell.causes}, key=lambda cause: (stage_of(cause), cause))
     if not causes:
@@ -249,64 +214,3 @@ def _control(decomposition: Decomposition) -> str:
     if control.unstable:
         lines.append(f"Unstable, left out of every rate and effect: {markdown(', '.join(control.unstable))}.\n")
     return "\n".join(lines)
-
-
-def _comparisons(judgement: Judgement) -> str:
-    if not judgement.comparisons:
-        return ""
-    own = {one.candidate: cell for one in judgement.decompositions if (cell := as_deployed(one))}
-    rows = [
-        [f"{pair.b} - {pair.a}", with_interval(pair.difference, signed=True), pair.difference.n, p_text(pair.difference),
-         "; ".join(f"{field}: {before} -> {after}" for field, before, after in pair.changed),
-         *_told_wrongly(own.get(pair.a), own.get(pair.b)), pair.warning]
-        for pair in judgement.comparisons
-    ]  # fmt: skip
-    head = ["matched cells", "difference, 95 %", "n", "p", "what differs", "silent wrong", "false alarms", "coverage"]
-    return "## Comparisons\n\n" + table(head, rows)
-
-
-def _told_wrongly(a: Cell | None, b: Cell | None) -> list[str]:
-    """Silent wrongs and false alarms of two cells side by side, each of all that was scored."""
-    if a is None or b is None or not (a.scored and b.scored):
-        return [NONE, NONE]
-    counted = [(sum(cell.silent_causes.values()), sum(cell.alarm_kinds.values()), cell.scored) for cell in (a, b)]
-    return [" -> ".join(f"{numbers[place]} of {numbers[2]}" for numbers in counted) for place in (0, 1)]
-
-
-def _rankings(decompositions: Sequence[Decomposition]) -> str:
-    """Order of the candidates in RR and NN; only where every cell scored the same number of trials."""
-    cells = [(item.candidate, item.cell("RR"), item.cell("NN")) for item in decompositions]
-    rows = [(RankRow(name, first.passed, second.passed), first, second) for name, first, second in cells if first and second]
-    scored = {cell.scored for _, *pair in rows for cell in pair}
-    if len(rows) < 3 or len(scored) != 1 or scored == {0}:
-        return ""
-    ranking = rank([row for row, *_ in rows])
-    tau_a, tau_b = (NONE if tau is None else f"{tau:.2f}" for tau in (ranking.tau_a, ranking.tau_b))
-    pairs = "; ".join(
-        f"{pair.a} and {pair.b}{' (by more than one task)' if pair.unambiguous else ''}" for pair in ranking.reversals
-    )
-    return (
-        "## Order of the candidates, RR against NN\n\n"
-        f"{_pairs(ranking)}{': ' + markdown(pairs) if pairs else ''}. Kendall tau-a {tau_a}, tau-b {tau_b}.\n"
-    )
-
-
-def _pairs(ranking: Rankings) -> str:
-    """How many pairs change order; those that tie in a cell have no order there that could change."""
-    every = ranking.models * (ranking.models - 1) // 2
-    ties = every - ranking.comparable_pairs
-    if not ranking.comparable_pairs:
-        return f"All {every} pairs of candidates are equal in RR or in NN, so that there is no order to compare"
-    changed = (
-        f"{len(ranking.reversals)} of {ranking.comparable_pairs} comparable pairs change order, {ranking.unambiguous} of them "
-        "by more than a single task on both sides"
-    )
-    if not ties:
-        return changed
-    return f"{ties} of {every} pairs of candidates are equal in RR or in NN and have no order there that could change; {changed}"
-
-
-def _spend(judgement: Judgement) -> str:
-    spend = judgement.spend
-    words = markdown(spend_line(spend))
-    return f"## Spend\n\n{words}. Requests took {spend.generation_s:.1f} s in {spend.sessions} session(s).\n"

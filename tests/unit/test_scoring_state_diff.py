@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosspath.app.state_diff import content_diff, readable, state_rows
 from crosspath.catalogue import suite_text
 from crosspath.scoring import build_tables, score
 from crosspath.scoring.mutations import mutations
+from crosspath.scoring.state_diff import content_diff, readable, state_rows
 from crosspath.testing.validator import FakeValidator
 from crosspath.types import Replay, Score, Task
 from scoring_builders import replay, rich_task
