@@ -82,7 +82,7 @@ def test_an_evaluation_of_nothing_else_has_cells_without_rows() -> None:
     text = summary_text(judgement)
     assert "oracle on nested-shell: none of the tasks can be done, so there is nothing to take apart." in text
     assert "control" not in text
-    whole = report_markdown(ALONE.head, ALONE.lock, judgement, ALONE.cells)
+    whole = report_markdown(ALONE, judgement)
     assert "## Tasks that can't be done" in whole
     assert "Tasks that adaptive should have declined" in whole
     assert "Tasks that oracle should have declined" not in whole

@@ -145,7 +145,7 @@ def test_a_terminal_shows_the_ranking(judged: tuple[Facts, Judgement], capsys: p
 def test_report_document_and_frame(judged: tuple[Facts, Judgement]) -> None:
     """The ranking is a section of the report, a part of the JSON document, and a DataFrame."""
     facts, found = judged
-    assert "## What each path costs" in report_markdown(facts.head, facts.lock, found, facts.cells)
+    assert "## What each path costs" in report_markdown(facts, found)
     evaluation = Evaluation(facts, found)
     assert len(document_of(evaluation)["path_rankings"]) == len(found.path_rankings)
     frame = evaluation.paths

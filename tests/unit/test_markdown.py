@@ -20,6 +20,7 @@ from crosspath.types import (
     Decomposition,
     Estimate,
     EvaluationHead,
+    Facts,
     Generation,
     Judgement,
     Lock,
@@ -97,7 +98,10 @@ def hostile_report(text: str) -> str:
     decomposition = Decomposition(candidate=text, cells=(cell,), effects=(), control=control, not_applicable={"RN": text})
     judgement = Judgement(scores=(), decompositions=(decomposition,), comparisons=(), spend=Spend(), warnings=(text,))
     assert len(summary_text(judgement).splitlines()) == len(summary_text(judgement).split("\n")) - 1 == 4
-    return report_markdown(head, lock, judgement)
+    facts = Facts(
+        head=head, lock=lock, tasks=(), cells=(), contracts=(), transports=(), suites=(), trials=(), attempts=(), replays=()
+    )
+    return report_markdown(facts, judgement)
 
 
 @given(HOSTILE)

@@ -61,7 +61,7 @@ def test_told_about_another_path_is_no_compensation() -> None:
     assert "contract nested tells about single-quoted-shell, but the replies run on nested-shell" in text
     for words in ("compensation ", "won back", "Told about the path"):
         assert words not in text.replace("no compensation for this path", "")
-    report = report_markdown(facts.head, facts.lock, judgement)
+    report = report_markdown(facts, judgement)
     assert "| effect of telling about single-quoted-shell (NN - RN) |" in report
     assert "| compensation" not in report
 

@@ -98,7 +98,7 @@ def test_all_tasks_are_pooled_elsewhere(contaminated: tuple[Facts, Judgement]) -
     cell = found.decompositions[0].cell("RR")
     assert cell is not None
     assert (cell.passed, cell.scored) == (2 * FAMILIES, 4 * FAMILIES)
-    assert "pools both partitions" in report_markdown(facts.head, facts.lock, found, facts.cells)
+    assert "pools both partitions" in report_markdown(facts, found)
 
 
 def test_the_alarm_is_told_everywhere(contaminated: tuple[Facts, Judgement]) -> None:
@@ -122,7 +122,7 @@ def test_the_report_says_which_tasks_were_asked_for(contaminated: tuple[Facts, J
     facts, found = contaminated
     asked = {"families": [], "tiers": [0, 1], "partition": "both", "heldout_seed_env": "HELDOUT_SEED", "heldout_draws": 1}
     head = facts.head.model_copy(update={"spec": {"tasks": asked}})
-    lines = report_markdown(head, facts.lock, found).splitlines()
+    lines = report_markdown(facts.model_copy(update={"head": head}), found).splitlines()
     shared = [line for line in lines if line.startswith("| tasks.")]
     assert shared == [
         "| tasks.tiers | \\[0, 1\\] |",

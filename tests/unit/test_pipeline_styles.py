@@ -84,14 +84,14 @@ def test_candidates_that_differ_in_more_make_no_group() -> None:
     facts, _ = evaluation()
     found = judge(facts.model_copy(update={"suites": (suite_text("exact"),)}), FakeValidator())
     assert found.style_spreads == ()
-    assert "Request styles" not in report_markdown(facts.head, facts.lock, found)
+    assert "Request styles" not in report_markdown(facts, found)
 
 
 def test_report_summary_and_document_tell_it(framed: tuple[Facts, Judgement]) -> None:
     """One line on the terminal, a section of the report, the records in JSON."""
     facts, found = framed
     assert "oracle and 1 other request style: in RR every style passes 100.0 %; in NN the pass rate spans" in summary_text(found)
-    assert "## Request styles" in report_markdown(facts.head, facts.lock, found)
+    assert "## Request styles" in report_markdown(facts, found)
     spreads = document_of(Evaluation(facts, found))["style_spreads"]
     assert [StyleSpread.model_validate(one) for one in spreads] == list(found.style_spreads)
 

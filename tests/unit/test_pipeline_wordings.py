@@ -92,7 +92,7 @@ def test_report_summary_and_document_tell_it(worded: tuple[Facts, Judgement]) ->
     text = summary_text(found)
     assert "; two wordings: 0.0 to +50.0)" in text
     assert "oracle and 1 other wording, told about nested-shell: compensation spans 50.0 points, from 0.0 (tell:nested" in text
-    report = report_markdown(facts.head, facts.lock, found)
+    report = report_markdown(facts, found)
     assert "## Wordings of contracts" in report
     assert report.count("Compensation in two wordings: 0.0 to +50.0.") == 2
     spreads = document_of(Evaluation(facts, found))["wording_spreads"]
@@ -168,4 +168,4 @@ def test_candidates_that_differ_in_more_make_no_group() -> None:
     facts, _ = evaluation()
     found = judge(facts.model_copy(update={"suites": (catalogue.suite_text("exact"),)}), FakeValidator())
     assert found.wording_spreads == ()
-    assert "Wordings" not in report_markdown(facts.head, facts.lock, found)
+    assert "Wordings" not in report_markdown(facts, found)

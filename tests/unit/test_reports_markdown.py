@@ -21,6 +21,7 @@ from crosspath.types import (
     Control,
     Decomposition,
     EvaluationHead,
+    Facts,
     Fault,
     Generation,
     Judgement,
@@ -78,7 +79,10 @@ def report(judged: Judgement) -> str:
         candidates=(candidate,), reference=Reference(), trials=1, tasks={"t0": "d"}, contracts={}, transports={}, suites={}
     )
     head = EvaluationHead(id="demo-1", name="demo", created_at=0, status="finished", spec={}, spec_digest="d")
-    return report_markdown(head, lock, judged)
+    facts = Facts(
+        head=head, lock=lock, tasks=(), cells=(), contracts=(), transports=(), suites=(), trials=(), attempts=(), replays=()
+    )
+    return report_markdown(facts, judged)
 
 
 def test_oracle_in_plain_words() -> None:

@@ -157,7 +157,7 @@ class Evaluation:
 
     def report(self) -> str:
         """The whole report as Markdown."""
-        return report_markdown(self.facts.head, self.facts.lock, self.judgement, self.facts.cells)
+        return report_markdown(self.facts, self.judgement)
 
     def summary(self) -> str:
         """The decomposition of every candidate in plain words."""

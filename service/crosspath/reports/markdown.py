@@ -4,7 +4,7 @@ Order of the report: what must not be missed (broken controls, warnings), plain 
 causes, control; then comparisons, spend, the whole configuration and the limits of the method.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from crosspath.analysis.abstention import abstention_lines, abstention_section
 from crosspath.analysis.alarms import alarm_counts
@@ -34,7 +34,7 @@ from crosspath.reports.comparison_tables import comparison_section
 from crosspath.reports.cost_tables import spend_section
 from crosspath.reports.effect_tables import effects_table
 from crosspath.reports.stability_tables import ranking_section
-from crosspath.types import Cell, Decomposition, EvaluationHead, Judgement, Lock, PlannedCell
+from crosspath.types import Cell, Decomposition, EvaluationHead, Facts, Judgement, PlannedCell
 
 _LIMITS = """\
 - `these_replies` is exact for the stored replies and says nothing about the next draw; `these_tasks` holds for exactly these
@@ -80,8 +80,9 @@ def _beside(judgement: Judgement) -> list[str]:
     ]
 
 
-def report_markdown(head: EvaluationHead, lock: Lock, judgement: Judgement, planned: Sequence[PlannedCell] = ()) -> str:
-    """The whole report; with the evaluation's ``planned`` cells it names the tasks that fail, too."""
+def report_markdown(facts: Facts, judgement: Judgement) -> str:
+    """The whole report."""
+    head, planned = facts.head, facts.cells
     wordings = beside_compensation(judgement.wording_spreads)
     sections = [
         f"# {markdown(head.id)}\n",
@@ -99,11 +100,30 @@ def report_markdown(head: EvaluationHead, lock: Lock, judgement: Judgement, plan
         comparison_section(judgement),
         ranking_section(judgement.decompositions),
         spend_section(judgement),
-        configuration_section(head, lock),
+        configuration_section(head, facts.lock),
         "## Limits of the method\n",
         _LIMITS,
     ]
     return "\n".join(section for section in sections if section)
+
+
+def report_short(facts: Facts, judgement: Judgement) -> str:
+    """The report without its long tables, for places that hold little text: what must not be missed, plain words, effects."""
+    wordings = beside_compensation(judgement.wording_spreads)
+    sections = [
+        f"# {markdown(facts.head.id)}\n",
+        _derivation(facts.head),
+        _warnings(judgement, facts.head),
+        *(markdown(paragraph(one, wordings.get(one.candidate, ""))) + "\n" for one in judgement.decompositions),
+        *(markdown(line) + "\n" for line in _beside(judgement)),
+        *(_effects_of(one, wordings) for one in judgement.decompositions),
+    ]
+    return "\n".join(section for section in sections if section)
+
+
+def _effects_of(decomposition: Decomposition, wordings: Mapping[str, str]) -> str:
+    text = effects_table(decomposition, wordings.get(decomposition.candidate, ""))
+    return f"## {markdown(title(decomposition))}\n\n{text}" if text else ""
 
 
 def _derivation(head: EvaluationHead) -> str:

@@ -19,7 +19,8 @@ import pyarrow.parquet as pq
 
 from crosspath import __version__
 from crosspath.errors import StoreError, boundary
-from crosspath.reports.markdown import in_short, report_markdown
+from crosspath.reports.figures import evaluation_figures
+from crosspath.reports.markdown import report_markdown
 from crosspath.store.bundle_tables import FACT_TABLES, Table, judgement_tables
 from crosspath.types import (
     Contract,
@@ -62,7 +63,7 @@ def write_bundle(facts: Facts, judgement: Judgement, directory: Path) -> None:
 
 
 def _report(facts: Facts, judgement: Judgement) -> bytes:
-    return report_markdown(facts.head, facts.lock, judgement, facts.cells).encode("utf-8", "backslashreplace")
+    return report_markdown(facts, judgement).encode("utf-8", "backslashreplace")
 
 
 def read_bundle(directory: Path) -> Facts:
@@ -121,7 +122,7 @@ def _write_everything(facts: Facts, judgement: Judgement, into: Path) -> None:
     _write(into / "plan.json", _pretty(_plan(facts, into)))
     _write(into / "judgement.json", _pretty(judgement.model_dump(mode="json", exclude={"scores"})))
     _write(into / "report.md", _report(facts, judgement))
-    _write_figures(judgement, into)
+    _write_figures(facts, judgement, into)
     files = {name: _file_entry(into / name) for name in sorted(_files(into))}
     _write(into / INDEX, _pretty({"format": FORMAT, "crosspath": __version__, "rows": rows, "files": files}))
 
@@ -147,24 +148,9 @@ def _read_text(directory: Path, entry: Mapping[str, str]) -> Text:
     return Text(name=entry["name"], version=entry["version"], digest=entry["digest"], content=content)
 
 
-def _write_figures(judgement: Judgement, into: Path) -> None:
-    # Here and not above: matplotlib takes half a second to import, and reading a bundle does not need it.
-    from crosspath.reports.figures import causes_by_stage, ranked_paths, two_by_two
-
-    for number, ranking in enumerate(judgement.path_rankings):
-        _write(into / f"figures/paths-{number + 1:02d}.png", ranked_paths(ranking))
-    if in_short(judgement):
-        return  # a figure takes 0.3 s, and nobody looks at a hundred of them
-    for number, decomposition in enumerate(judgement.decompositions):
-        prefix = f"figures/{figure_prefix(decomposition.candidate, number)}"
-        _write(into / f"{prefix}-two-by-two.png", two_by_two(decomposition))
-        _write(into / f"{prefix}-causes.png", causes_by_stage(decomposition))
-
-
-def figure_prefix(candidate: str, number: int) -> str:
-    """Start of the file names of a candidate's figures; ``number`` is its place in the judgement."""
-    safe = "".join(char if char.isascii() and (char.isalnum() or char in "-_") else "_" for char in candidate)[:60]
-    return f"{number + 1:02d}-{safe}"
+def _write_figures(facts: Facts, judgement: Judgement, into: Path) -> None:
+    for name, picture in evaluation_figures(facts, judgement).items():
+        _write(into / f"figures/{name}", picture)
 
 
 def _write_table(table: Table, records: Sequence[Record], into: Path) -> int:

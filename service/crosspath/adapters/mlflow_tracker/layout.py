@@ -41,8 +41,8 @@ from crosspath.analysis.partitions import partition_lines
 from crosspath.analysis.styles import style_lines
 from crosspath.analysis.wording_tables import wording_lines
 from crosspath.escaping import markdown
-from crosspath.reports.markdown import in_short, report_markdown
-from crosspath.store.bundle import figure_prefix
+from crosspath.reports.figures import figure_prefix
+from crosspath.reports.markdown import in_short, report_short
 from crosspath.types import (
     Abstention,
     Cell,
@@ -169,7 +169,7 @@ def parent_name(facts: Facts) -> str:
 
 
 def _parent(facts: Facts, judgement: Judgement) -> RunContent:
-    note = fit_note(report_markdown(facts.head, facts.lock, judgement), "bundle/report.md")
+    note = fit_note(report_short(facts, judgement), "bundle/report.md")
     tags = _common_tags(facts) | {"crosspath.role": "evaluation", NOTE_TAG: note}
     told = tuple(text.name for text in facts.contracts)
     scored = any(cell.scored for one in judgement.decompositions for cell in one.cells)
