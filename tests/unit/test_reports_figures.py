@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from crosspath.analysis import CellInput, decompose, judge_control
-from crosspath.reports.figures import causes_by_stage, two_by_two
+from crosspath.reports.figures_cells import causes_by_stage, two_by_two
 from crosspath.types import CellRow, Decomposition
 
 PNG = b"\x89PNG\r\n\x1a\n"
