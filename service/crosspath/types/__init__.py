@@ -15,7 +15,7 @@ from crosspath.types.contracts import Contract, External, LayerSpec, PathSpec, T
 from crosspath.types.costs import CandidateCost, Origin, Usages
 from crosspath.types.evaluations import EvaluationHead, EvaluationStatus, Facts, Judgement, Lock, PlannedCell, Text
 from crosspath.types.funnels import Breakdown, FormatDamage, Funnel, FunnelStage, Grouping, ValidatorSensitivity
-from crosspath.types.losses import Loss, Losses
+from crosspath.types.losses import Headline, Loss, Losses
 from crosspath.types.path_costs import Apart, Choice, Example, PathCost, PathRanking, Recommendation, Standing
 from crosspath.types.published import Published, PublishedModel
 from crosspath.types.recorded import RecordedReply
@@ -120,6 +120,7 @@ __all__ = [
     "FunnelStage",
     "Generation",
     "Grouping",
+    "Headline",
     "Hop",
     "Judgement",
     "LayerSpec",

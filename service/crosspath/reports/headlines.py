@@ -1,0 +1,166 @@
+"""What a reader has to know about each candidate first: what it gets right, where the rest is lost, how sure that is, what to do.
+
+Plain sentences without cell codes. They are text, not Markdown: whoever prints them escapes them for the place.
+"""
+
+from collections.abc import Iterable
+
+from crosspath.analysis.coverage import inconclusive, unobserved
+from crosspath.analysis.wording import percent, title
+from crosspath.reports.next_steps import next_step
+from crosspath.types import Cell, Control, Decomposition, Estimate, Facts, Headline, Judgement, Loss, Losses
+
+PLACE_WORDS: dict[Loss, str] = {
+    "path": "the path",
+    "model": "the model",
+    "format": "the format",
+    "infrastructure": "the infrastructure",
+}
+
+
+def headlines(facts: Facts, judgement: Judgement) -> tuple[Headline, ...]:
+    """One per candidate, in the order of the candidates; none for a judgement from before losses were told apart."""
+    by_name = {one.candidate: one for one in judgement.losses}
+    return tuple(
+        _headline(facts, judgement, one, by_name[one.candidate]) for one in judgement.decompositions if one.candidate in by_name
+    )
+
+
+def _headline(facts: Facts, judgement: Judgement, decomposition: Decomposition, losses: Losses) -> Headline:
+    words, command = next_step(facts, judgement, decomposition, losses)
+    return Headline(
+        candidate=decomposition.candidate,
+        sentence=sentence(decomposition, losses, "task" if facts.lock.trials == 1 else "trial"),
+        sure=sure(decomposition, losses),
+        next_step=words,
+        command=command,
+    )
+
+
+# -- what it gets right, and where the rest is lost --------------------------------------------------------------------
+
+
+def sentence(decomposition: Decomposition, losses: Losses, unit: str) -> str:
+    """``X gets 61 of 108 tasks right as deployed: 40 are lost to the path, 4 to the model and 2 to the format.``"""
+    name = title(decomposition)
+    if not losses.attempted:
+        return f"{name} was asked for nothing that can be done: see how it declines."
+    units = unit if losses.attempted == 1 else f"{unit}s"
+    if losses.kept == losses.attempted:
+        every = f"all {losses.attempted} {units}" if losses.attempted > 1 else f"its one {unit}"
+        return f"{name} gets {every} right as deployed{_made_up(decomposition, losses)}."
+    right = f"{name} gets {losses.kept or 'none'} of {losses.attempted} {units} right as deployed"
+    if decomposition.control.status == "broken":
+        return f"{right}. Where the wrong ones were lost can't be told."
+    return f"{right}: {_enumerated(list(_lost(losses)))}{_made_up(decomposition, losses)}."
+
+
+def _lost(losses: Losses) -> Iterable[str]:
+    """``40 are lost to the path``, ``4 to the model (3 of them right when it is told nothing)``."""
+    places: list[Loss] = [place for place in PLACE_WORDS if losses.lost[place]]
+    for number, place in enumerate(places):
+        count = losses.lost[place]
+        verb = "" if number else " is lost" if count == 1 else " are lost"
+        aside = _told_worse(losses) if place == "model" else ""
+        yield f"{'all ' if count == losses.attempted > 1 else ''}{count}{verb} to {PLACE_WORDS[place]}{aside}"
+
+
+def _told_worse(losses: Losses) -> str:
+    if not losses.told_worse:
+        return ""
+    how_many = "" if losses.told_worse == losses.lost["model"] else f"{losses.told_worse} of them "
+    return f" ({how_many}right on the same path when it is told nothing)"
+
+
+def _made_up(decomposition: Decomposition, losses: Losses) -> str:
+    """What a score as deployed hides: a broken path that the model works around."""
+    if not losses.made_up or decomposition.control.status == "broken":
+        return ""
+    of = "the reply to one of them" if losses.made_up == 1 else f"the replies to {losses.made_up} of them"
+    told = "told about another path" if decomposition.undisclosed else "told about it"
+    return f"; the path breaks {of} when the model is told nothing, and {told}, the model makes up for that"
+
+
+def _enumerated(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+# -- how sure -------------------------------------------------------------------------------------------------------------
+
+
+def sure(decomposition: Decomposition, losses: Losses) -> str:
+    """How far the sentence can be relied on, or why nothing may be concluded."""
+    if not losses.attempted:
+        return "There is nothing to estimate."
+    if why := _nothing_to_conclude(decomposition, losses):
+        return why
+    parts = [_observed(losses), _how_many(decomposition, losses), _instrument(decomposition)]
+    return " ".join(part for part in parts if part)
+
+
+def _nothing_to_conclude(decomposition: Decomposition, losses: Losses) -> str:
+    control = decomposition.control
+    if control.status == "broken":
+        return f"Nothing may be concluded: the control is broken ({control.reason}), so the instrument itself changes results."
+    if unobserved(decomposition):
+        return "Nothing may be concluded: not one trial could be observed."
+    if not inconclusive(decomposition):
+        return ""
+    thin = min(decomposition.cells, key=lambda cell: cell.scored / cell.planned if cell.planned else 1.0)
+    return (
+        f"Nothing may be concluded: only {thin.scored} of {thin.planned} trials {_where(thin)} have a verdict, "
+        f"fewer than half. {_observed(losses)}"
+    )
+
+
+def _where(cell: Cell) -> str:
+    return f"(told {cell.contract}, run on {cell.transport})"
+
+
+def _observed(losses: Losses) -> str:
+    """How many trials have a verdict; where some lack one, the worst and the best case."""
+    missing = losses.lost["infrastructure"]
+    if not missing:
+        return f"All {losses.attempted} were observed." if losses.attempted > 1 else "It was observed."
+    between = f"between {losses.kept} and {losses.kept + missing} of {losses.attempted}"
+    how = _missing_words(losses.kinds.get("infrastructure", {}))
+    return f"{losses.attempted - missing} of {losses.attempted} have a verdict ({how}): {between} are right, whatever those were."
+
+
+def _missing_words(kinds: dict[str, int]) -> str:
+    return ", ".join(f"{count} {kind.removeprefix('fault:').replace('_', ' ')}" for kind, count in kinds.items())
+
+
+def _how_many(decomposition: Decomposition, losses: Losses) -> str:
+    """The interval of the biggest loss, or of what is right where nothing is lost, for task families like these."""
+    place = max(losses.shares, key=lambda one: losses.lost[one], default=None)
+    if place:
+        return _interval(f"lost to {PLACE_WORDS[place]}", losses.shares[place])
+    cells = (cell for cell in decomposition.cells if cell.name == losses.cell)
+    rate = next((cell.population for cell in cells), None)
+    return _interval("right", rate) if rate else ""
+
+
+def _interval(what: str, share: Estimate) -> str:
+    if share.value is None:
+        return ""
+    if share.low is None or share.high is None:
+        return f"How many would be {what} in other task families can't be said: {share.method.removeprefix('no interval: ')}."
+    low, high = (percent(end) for end in (share.low, share.high))
+    between = f"{low} to {high}" if share.high < 1 else f"at least {low}"
+    return f"In task families like these {between} would be {what} (95 % interval)."
+
+
+def _instrument(decomposition: Decomposition) -> str:
+    control = decomposition.control
+    if decomposition.blind:
+        return "No reply passes on the reference path either, so what the path breaks can't be seen."
+    if control.kind == "none":
+        return ""
+    if control.status == "missing":
+        return "Not proven: there is no control that shows the instrument works."
+    return f"The control holds{_control_count(control)}: the loss to the path is no fault of the instrument."
+
+
+def _control_count(control: Control) -> str:
+    return f" on all {control.compared}" if control.compared >= control.trials else f" on {control.compared} of {control.trials}"
