@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from crosspath.analysis.spend import MAY_BE_BILLED
 from crosspath.types import Attempt, Fault, Reply, Request, canonical_json
 
 ASSUMED_OUTPUT_TOKENS = 4096
@@ -59,11 +60,6 @@ def settled(worst: Amount, reply: Reply) -> Amount:
     else:
         tokens = usage.prompt_tokens + usage.completion_tokens
     return Amount(worst.cost_usd if reply.cost_usd is None else reply.cost_usd, 1, tokens)
-
-
-MAY_BE_BILLED = frozenset({"timeout", "connection", "bad_response", "executor", "model", "unknown"})
-"""Faults after which the server may still have done, and billed, the work; ``model`` and ``unknown`` are those that nobody
-foresaw, perhaps while its answer was read."""
 
 
 def failed(worst: Amount, fault: Fault) -> Amount:

@@ -5,9 +5,8 @@ validate -> score -> rows of each cell -> control -> decomposition -> comparison
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from crosspath.analysis import spend
 from crosspath.analysis.path_costs import path_ranking
-from crosspath.pipeline.candidate_costs import candidate_costs
+from crosspath.pipeline.candidate_costs import candidate_costs, total_spend
 from crosspath.pipeline.fact_index import FactIndex
 from crosspath.pipeline.format_damage import format_damage
 from crosspath.pipeline.funnels import breakdowns, funnels
@@ -86,6 +85,6 @@ def judge(facts: Facts, validator: Validator) -> Judgement:
         costs=candidate_costs(index),
         rank_stability=rank_stability(index),
         fragile_tasks=fragile_tasks(index),
-        spend=spend(facts.attempts, facts.trials, bought_again=facts.bought_again, sessions=len(facts.sessions)),
+        spend=total_spend(facts),
         warnings=warnings_of(facts, decompositions, partition_gaps),
     )

@@ -12,7 +12,7 @@ from crosspath.types.candidates import (
     Shape,
 )
 from crosspath.types.contracts import Contract, External, LayerSpec, PathSpec, ToolSpec
-from crosspath.types.costs import CandidateCost, Origin, Usages
+from crosspath.types.costs import CandidateCost, Origin, SessionSpend, Usages
 from crosspath.types.evaluations import EvaluationHead, EvaluationStatus, Facts, Judgement, Lock, PlannedCell, Text
 from crosspath.types.funnels import Breakdown, FormatDamage, Funnel, FunnelStage, Grouping, ValidatorSensitivity
 from crosspath.types.losses import Headline, Loss, Losses
@@ -161,6 +161,7 @@ __all__ = [
     "SandboxLimits",
     "Score",
     "Secret",
+    "SessionSpend",
     "Shape",
     "Side",
     "Spend",

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from crosspath.types.base import EscapedBytes, Record
+from crosspath.types.costs import Origin, SessionSpend, Usages
 from crosspath.types.replays import ReplayKey
 from crosspath.types.replies import TrialKey
 
@@ -331,6 +332,10 @@ class Comparison(Record):
     difference: Estimate
     changed: tuple[tuple[str, str, str], ...]
     """Configuration fields that differ: field, value in a, value in b."""
+    by_origin: dict[Origin, Usages] = Field(default_factory=dict[Origin, Usages])
+    """Attempts (``fresh``, ``retried``) and replies (``stored``, ``local``) of the evaluation, each once."""
+    by_session: tuple[SessionSpend, ...] = ()
+    """One for each start of the program."""
     warning: str = ""
     """Why the two must not be ranked by this number: trials that one of them lacks."""
 
