@@ -1,11 +1,28 @@
-"""Two candidates' matched cells, compared task by task."""
+"""Two candidates' matched cells, compared task by task.
+
+Only tasks that count on both sides are compared: what one side lacks can neither help nor harm the other. How many trials were
+attempted, and how many of them were observed in both, is part of the estimate.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from crosspath.analysis.effects import Contrast, population
 from crosspath.analysis.outcomes import arrange
+from crosspath.analysis.simultaneous import jointly
 from crosspath.analysis.stats import ALPHA
 from crosspath.types import CellRow, Comparison, Estimate
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two candidates, the rows of their matched cells, and the configuration fields in which they differ."""
+
+    a: str
+    b: str
+    rows_a: Sequence[CellRow]
+    rows_b: Sequence[CellRow]
+    changed: Sequence[tuple[str, str, str]] = ()
 
 
 def compare(
@@ -22,6 +39,19 @@ def compare(
     return Comparison(a=a, b=b, difference=difference, changed=tuple(changed), warning=_warning(a, b, difference))
 
 
+def compare_together(pairs: Sequence[Pair]) -> tuple[Comparison, ...]:
+    """Every pair as :func:`compare` does, and with intervals that hold together over all of them.
+
+    Raises:
+        ValueError: as for :func:`compare`.
+    """
+    joint = jointly([_contrast(pair.rows_b, pair.rows_a) for pair in pairs])
+    return tuple(
+        compare(pair.a, pair.b, pair.rows_a, pair.rows_b, pair.changed).model_copy(update={"together": estimate})
+        for pair, estimate in zip(pairs, joint, strict=True)
+    )
+
+
 def paired(rows: Sequence[CellRow], others: Sequence[CellRow], alpha: float = ALPHA) -> Estimate:
     """The rate of ``rows`` - that of ``others``, over the tasks that count in both, for the task population.
 
@@ -30,14 +60,17 @@ def paired(rows: Sequence[CellRow], others: Sequence[CellRow], alpha: float = AL
     Raises:
         ValueError: two rows of one side are the same trial, or the sides disagree about a task's family.
     """
+    return population(_contrast(rows, others), alpha)
+
+
+def _contrast(rows: Sequence[CellRow], others: Sequence[CellRow]) -> Contrast:
     first, second = arrange(rows), arrange(others)
     for task, family in first.families.items():
         if second.families.get(task, family) != family:
             raise ValueError(f"the two sides disagree about the family of task {task}: {family}, {second.families[task]}")
     used, used_others = first.used(), second.used()
     tasks = sorted(used.keys() & used_others.keys())
-    contrast = Contrast(first, second, {task: used[task] for task in tasks}, {task: used_others[task] for task in tasks})
-    return population(contrast, alpha)
+    return Contrast(first, second, {task: used[task] for task in tasks}, {task: used_others[task] for task in tasks})
 
 
 def _warning(a: str, b: str, difference: Estimate) -> str:

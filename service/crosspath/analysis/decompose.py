@@ -13,7 +13,7 @@ not only nearly: replies that count in RR *and* RN, in tasks that also count in 
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from crosspath.analysis.effects import (
@@ -26,16 +26,19 @@ from crosspath.analysis.effects import (
     these_tasks,
 )
 from crosspath.analysis.outcomes import Outcomes, Used, arrange
+from crosspath.analysis.simultaneous import jointly
+from crosspath.analysis.variance import Trials, variance_sources
 from crosspath.types import Cell, CellRow, Control, Decomposition, Effect, Estimate, Side
 
 EffectName = Literal["damage", "compensation", "matched_gap", "contract_effect"]
 _ORDER = ("RR", "RN", "NR", "NN")
-_EFFECTS: tuple[tuple[EffectName, str, str], ...] = (
-    ("damage", "RN", "RR"),
-    ("compensation", "NN", "RN"),
-    ("matched_gap", "NN", "RR"),
-    ("contract_effect", "NR", "RR"),
-)
+_SIDES: Mapping[EffectName, tuple[str, str]] = {
+    "damage": ("RN", "RR"),
+    "compensation": ("NN", "RN"),
+    "matched_gap": ("NN", "RR"),
+    "contract_effect": ("NR", "RR"),
+}
+"""Effect -> minuend and subtrahend."""
 
 
 @dataclass(frozen=True)
@@ -54,26 +57,74 @@ class CellInput:
         return self.told + self.done
 
 
+@dataclass(frozen=True)
+class CandidateInput:
+    """One candidate's cells and control.
+
+    ``not_applicable``: cell name -> why it has no number; its effects are left out.
+    """
+
+    candidate: str
+    cells: Sequence[CellInput]
+    control: Control
+    not_applicable: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
 def decompose(
     candidate: str, cells: Sequence[CellInput], control: Control, not_applicable: Mapping[str, str] | None = None
 ) -> Decomposition:
-    """Cells, effects and control of one candidate.
+    """Cells, effects and control of one candidate, by itself.
 
     ``not_applicable``: cell name -> why it has no number; its effects are left out.
 
     Raises:
         ValueError: a cell is given twice, or two rows of a cell are the same trial.
     """
-    outcomes = {cell.name: arrange(cell.rows) for cell in cells}
-    if len(outcomes) != len(cells):
-        raise ValueError(f"{candidate}: a cell is given twice")
-    return Decomposition(
-        candidate=candidate,
-        cells=tuple(_cell(cell, outcomes[cell.name]) for cell in sorted(cells, key=lambda cell: _ORDER.index(cell.name))),
-        not_applicable=dict(not_applicable or {}),
-        effects=tuple(_effects({cell.name: cell for cell in cells}, outcomes)),
-        control=control,
+    return _decomposed(CandidateInput(candidate, cells, control, not_applicable or {}))[0]
+
+
+def decompose_together(candidates: Sequence[CandidateInput]) -> tuple[Decomposition, ...]:
+    """The candidates of one evaluation, in the order given. Each effect also has an interval that holds together with the others.
+
+    Effects that may not be used count for nothing in it: those of a broken control, and those that can't be seen
+    (``Decomposition.blind``).
+
+    Raises:
+        ValueError: a cell is given twice, or two rows of a cell are the same trial.
+    """
+    alone = [_decomposed(candidate) for candidate in candidates]
+    usable: list[tuple[int, EffectName]] = [
+        (place, name) for place, (found, contrasts) in enumerate(alone) for name in contrasts if may_be_used(found, name)
+    ]
+    joint = dict(zip(usable, jointly([alone[place][1][name] for place, name in usable]), strict=True))
+    return tuple(
+        found.model_copy(
+            update={"effects": tuple(e.model_copy(update={"together": joint.get((place, e.name))}) for e in found.effects)}
+        )
+        for place, (found, _) in enumerate(alone)
     )
+
+
+def may_be_used(decomposition: Decomposition, effect: EffectName) -> bool:
+    """Whether an effect is a finding: the control is not broken, and there was something that the path could break."""
+    blind = decomposition.blind and effect != "contract_effect"
+    return decomposition.control.status != "broken" and not blind
+
+
+def _decomposed(given: CandidateInput) -> tuple[Decomposition, dict[EffectName, Contrast]]:
+    cells = {cell.name: cell for cell in given.cells}
+    if len(cells) != len(given.cells):
+        raise ValueError(f"{given.candidate}: a cell is given twice")
+    outcomes = {name: arrange(cell.rows) for name, cell in cells.items()}
+    contrasts = _contrasts(cells, outcomes)
+    found = Decomposition(
+        candidate=given.candidate,
+        cells=tuple(_cell(cells[name], outcomes[name]) for name in _ORDER if name in cells),
+        not_applicable=dict(given.not_applicable),
+        effects=tuple(_effect(name, contrast, cells) for name, contrast in contrasts.items()),
+        control=given.control,
+    )
+    return found, contrasts
 
 
 def as_deployed(decomposition: Decomposition) -> Cell | None:
@@ -122,16 +173,16 @@ def _passed_of(rows: Sequence[CellRow]) -> tuple[int, int]:
     return sum(bool(row.passed) for row in rows), len(rows)
 
 
-def _effects(cells: Mapping[str, CellInput], outcomes: Mapping[str, Outcomes]) -> list[Effect]:
+def _contrasts(cells: Mapping[str, CellInput], outcomes: Mapping[str, Outcomes]) -> dict[EffectName, Contrast]:
+    """The two sides of every effect whose cells there are."""
     identity = _common([cells[name] for name in ("RR", "RN", "NN") if name in cells], outcomes)
     contract = _common([cells[name] for name in ("RR", "NR") if name in cells], outcomes)
-    effects: list[Effect] = []
-    for name, minuend, subtrahend in _EFFECTS:
+    contrasts: dict[EffectName, Contrast] = {}
+    for name, (minuend, subtrahend) in _SIDES.items():
         if minuend in cells and subtrahend in cells:
             used = contract if name == "contract_effect" else identity
-            contrast = Contrast(outcomes[minuend], outcomes[subtrahend], *_both(used[minuend], used[subtrahend]))
-            effects.append(_effect(name, cells[minuend], cells[subtrahend], contrast))
-    return effects
+            contrasts[name] = Contrast(outcomes[minuend], outcomes[subtrahend], *_both(used[minuend], used[subtrahend]))
+    return contrasts
 
 
 def _both(minuend: Used, subtrahend: Used) -> tuple[Used, Used]:
@@ -139,14 +190,27 @@ def _both(minuend: Used, subtrahend: Used) -> tuple[Used, Used]:
     return (minuend, subtrahend) if minuend and subtrahend else ({}, {})
 
 
-def _effect(name: EffectName, minuend: CellInput, subtrahend: CellInput, contrast: Contrast) -> Effect:
+def _effect(name: EffectName, contrast: Contrast, cells: Mapping[str, CellInput]) -> Effect:
+    minuend, subtrahend = (cells[side] for side in _SIDES[name])
     same_replies = minuend.contract == subtrahend.contract
     these: Callable[[Contrast], Estimate] = these_replies if same_replies else these_tasks
     lost, gained = changed(contrast) if same_replies else (None, None)
     return Effect(
         name=name, minuend=minuend.name, subtrahend=subtrahend.name,
         these=these(contrast), population=population(contrast), lost=lost, gained=gained,
+        sources=variance_sources(_generations(contrast, same_replies), contrast.families),
     )  # fmt: skip
+
+
+def _generations(contrast: Contrast, same_replies: bool) -> list[Trials]:
+    """What was drawn independently: the differences of the same replies, or each side by itself."""
+    first, second = contrast.used_minuend, contrast.used_subtrahend
+    if same_replies:
+        return [{task: [a - b for a, b in zip(first[task], second[task], strict=True)] for task in first}]
+    return [
+        {task: [float(passed) for passed in trials] for task, trials in first.items()},
+        {task: [-float(passed) for passed in trials] for task, trials in second.items()},
+    ]
 
 
 def _common(cells: Sequence[CellInput], outcomes: Mapping[str, Outcomes]) -> dict[str, Used]:

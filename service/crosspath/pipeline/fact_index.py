@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from crosspath.analysis import CellInput, compare, decompose, judge_control, needs_repeats
+from crosspath.analysis import (
+    CandidateInput,
+    CellInput,
+    Pair,
+    compare,
+    compare_together,
+    decompose_together,
+    judge_control,
+    needs_repeats,
+)
 from crosspath.analysis.abstention import Declining, abstention, way_of
 from crosspath.analysis.partitions import partition_gap
 from crosspath.analysis.style_spreads import style_spread
@@ -160,8 +169,16 @@ class FactIndex:
         """``RR``, ``RN``, ``NR``, ``NN`` and ``control``, those that are planned."""
         return {"control" if c.control else c.name: c for c in self.facts.cells if c.candidate == candidate}
 
-    def decomposition(self, candidate: Candidate) -> Decomposition:
-        """The candidate's score, taken apart."""
+    def decompositions(self) -> tuple[Decomposition, ...]:
+        """Every candidate's score, taken apart; in the order of the spec, with intervals of effects that hold together."""
+        candidates = self.facts.lock.candidates
+        found = decompose_together([self._candidate_input(candidate) for candidate in candidates])
+        return tuple(
+            one.model_copy(update=self._disclosure(candidate, self.cells_of(candidate.name)))
+            for candidate, one in zip(candidates, found, strict=True)
+        )
+
+    def _candidate_input(self, candidate: Candidate) -> CandidateInput:
         cells = self.cells_of(candidate.name)
         control, unstable = self.control(cells)
         inputs = [
@@ -177,7 +194,7 @@ class FactIndex:
         ]
         prefix = f"{candidate.name}/"
         missing = {k.removeprefix(prefix): v for k, v in self.facts.not_applicable.items() if k.startswith(prefix)}
-        return decompose(candidate.name, inputs, control, missing).model_copy(update=self._disclosure(candidate, cells))
+        return CandidateInput(candidate.name, inputs, control, missing)
 
     def _disclosure(self, candidate: Candidate, cells: Mapping[str, PlannedCell]) -> dict[str, object]:
         """What the contract of the N-told cells discloses; nothing where there is none, or its record is not kept."""
@@ -309,17 +326,21 @@ class FactIndex:
     # -- several candidates --------------------------------------------------------------------------------------------
 
     def comparisons(self) -> tuple[Comparison, ...]:
-        """Matched cells of two candidates, side by side."""
+        """Matched cells of two candidates, side by side, with intervals that hold together over all pairs."""
         names = [candidate.name for candidate in self.facts.lock.candidates]
         firsts = names if len(names) <= MAX_PAIRWISE else names[:1]
         pairs = [(a, b) for i, a in enumerate(firsts) for b in names[i + 1 :]]
-        return tuple(self.comparison(a, b) for a, b in pairs)
+        return compare_together([self._pair(a, b) for a, b in pairs])
 
     def comparison(self, a: str, b: str) -> Comparison:
-        """``b`` - ``a``, as deployed."""
+        """``b`` - ``a``, as deployed, by itself."""
+        pair = self._pair(a, b)
+        return compare(pair.a, pair.b, pair.rows_a, pair.rows_b, pair.changed)
+
+    def _pair(self, a: str, b: str) -> Pair:
         by_name = {candidate.name: candidate for candidate in self.facts.lock.candidates}
         rows = [self.rows_compared(matched_cell(self.facts.cells, name)) for name in (a, b)]
-        return compare(a, b, rows[0], rows[1], changed_fields(by_name[a], by_name[b]))
+        return Pair(a, b, rows[0], rows[1], changed_fields(by_name[a], by_name[b]))
 
     def path_options(self, decompositions: Sequence[Decomposition]) -> PathOptions:
         """The paths that the replies of each generation went through."""

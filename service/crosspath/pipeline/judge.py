@@ -65,7 +65,7 @@ def judge(facts: Facts, validator: Validator) -> Judgement:
     facts = in_order(facts)
     scores = score_replays(facts, validator)
     index = FactIndex(facts, scores)
-    decompositions = tuple(index.decomposition(candidate) for candidate in facts.lock.candidates)
+    decompositions = index.decompositions()
     partition_gaps = index.partition_gaps()
     return Judgement(
         scores=scores,

@@ -73,6 +73,11 @@ class Estimate(Record):
     method: str
     p_value: float | None = None
 
+    @property
+    def attempted(self) -> int:
+        """Trials (pairs) that were planned: those that were observed (``n``), and those that were not."""
+        return self.n + self.missing + self.unstable
+
 
 class CellRow(Record):
     """One trial in one cell. ``passed`` None: a fault. Unstable rows are listed, excluded and bounded."""
@@ -122,7 +127,11 @@ class Cell(Record):
 
 
 class VarianceSource(Record):
-    """One source of an effect's variance over the task population."""
+    """One source of an effect's variance over the task population.
+
+    A source that can't be told apart is not listed, and is a part of the one before it: with one trial a task ``tasks`` holds the
+    draws of replies too, and with one task a family ``families`` holds both.
+    """
 
     name: Literal["families", "tasks", "replies", "other_replies"]
     """``families``: how families differ; ``tasks``: tasks within a family; ``replies``: draws of the minuend's replies;
@@ -148,9 +157,10 @@ class Effect(Record):
     gained: int | None = None
     """Same replies only: wrong in the subtrahend, right in the minuend."""
     together: Estimate | None = None
-    """``population`` with an interval that holds together with those of all other effects of the evaluation."""
+    """``population`` with an interval that holds together with those of all other effects of the evaluation, and with a p-value
+    adjusted for their number; None where the effect may not be used (control broken, damage can't be seen)."""
     sources: tuple[VarianceSource, ...] = ()
-    """Where the variance of ``population`` comes from; empty where it can't be told apart."""
+    """Where the variance of ``population`` comes from, in the order families, tasks, replies; empty with fewer than two families."""
 
 
 class Control(Record):
@@ -322,6 +332,10 @@ class Spend(Record):
     cost_known_usd: float = 0.0
     generation_s: float = 0.0
     sessions: int = 1
+    by_origin: dict[Origin, Usages] = Field(default_factory=dict[Origin, Usages])
+    """Attempts (``fresh``, ``retried``) and replies (``stored``, ``local``) of the evaluation, each once."""
+    by_session: tuple[SessionSpend, ...] = ()
+    """One for each start of the program."""
 
 
 class Comparison(Record):
@@ -332,12 +346,11 @@ class Comparison(Record):
     difference: Estimate
     changed: tuple[tuple[str, str, str], ...]
     """Configuration fields that differ: field, value in a, value in b."""
-    by_origin: dict[Origin, Usages] = Field(default_factory=dict[Origin, Usages])
-    """Attempts (``fresh``, ``retried``) and replies (``stored``, ``local``) of the evaluation, each once."""
-    by_session: tuple[SessionSpend, ...] = ()
-    """One for each start of the program."""
     warning: str = ""
     """Why the two must not be ranked by this number: trials that one of them lacks."""
+    together: Estimate | None = None
+    """``difference`` with an interval that holds together with those of all other comparisons of the evaluation; None for a
+    comparison that was asked for alone."""
 
     def __str__(self) -> str:
         """A few lines for a person: the difference in points with its interval, what it is an estimate of, what was changed."""
