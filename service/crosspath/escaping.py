@@ -23,7 +23,8 @@ _MARKUP = re.compile(
 )
 _ENTITY = re.compile(r"&(?=#?[A-Za-z0-9])")
 _USUAL = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_ESCAPE = re.compile(r"\\(?:\\|x([0-9a-f]{2}))")
+_BYTE = re.compile(rb"\\x([0-9a-f]{2})")
+_BACKSLASH = b"\\"
 
 
 def escape(data: bytes) -> str:
@@ -65,17 +66,16 @@ def unescape(text: str) -> bytes:
     Raises:
         ValueError: a backslash starts neither ``\\\\`` nor ``\\xNN``.
     """
-    out: list[bytes] = []
-    end = 0
-    for match in _ESCAPE.finditer(text):
-        between = text[end : match.start()]
-        if "\\" in between:
-            break
-        out.append(between.encode("utf-8"))
-        out.append(bytes([int(match[1], 16)]) if match[1] else b"\\")
-        end = match.end()
-    rest = text[end:]
-    if "\\" in rest:
-        raise ValueError(f"not an escaped text: stray backslash in {rest[:40]!r}")
-    out.append(rest.encode("utf-8"))
-    return b"".join(out)
+    data = text.encode("utf-8")
+    if _BACKSLASH not in data:
+        return data
+    # A single backslash is always followed by an x, so pairs can be split off from left to right.
+    return _BACKSLASH.join(_unescaped(part) if _BACKSLASH in part else part for part in data.split(_BACKSLASH * 2))
+
+
+def _unescaped(part: bytes) -> bytes:
+    """A text without doubled backslashes."""
+    if part.count(_BACKSLASH) != len(_BYTE.findall(part)):
+        stray = _BYTE.sub(b"", part)
+        raise ValueError(f"not an escaped text: stray backslash in {stray[stray.index(_BACKSLASH) :][:40]!r}")
+    return _BYTE.sub(lambda match: bytes([int(match[1], 16)]), part)

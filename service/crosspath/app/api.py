@@ -9,6 +9,7 @@ from typing import Any, overload
 
 from crosspath.app import adapters
 from crosspath.app.cluster import require_listener
+from crosspath.app.collecting import without_collection
 from crosspath.app.derive import derivation_words, replay_resolved, validate_resolved
 from crosspath.app.evaluation import Evaluation
 from crosspath.app.finding import find_facts, require_store
@@ -24,7 +25,7 @@ from crosspath.ports import Tracker
 from crosspath.spec import Spec
 from crosspath.store.bundle import write_bundle
 from crosspath.store.ledger import Ledger
-from crosspath.types import Comparison, Facts, Recommendation, Text
+from crosspath.types import Comparison, Facts, Judgement, Recommendation, Text
 
 
 def evaluate(
@@ -163,10 +164,10 @@ def validate(
 
 
 def _rejudged(ledger: Ledger, source: Facts, suites: Sequence[Text], track: bool, notify: Callable[[str], None]) -> Validation:
-    own = Evaluation(source, judge(source, adapters.make_validator()), run_id=source.head.mlflow_run)
+    own = Evaluation(source, _judged(source), run_id=source.head.mlflow_run)
     others = [suite for suite in suites if not is_own(source, suite)]
     for suite in others:  # before anything is written: a bad suite leaves no evaluation behind
-        judge(validate_resolved(source, suite, ledger), adapters.make_validator())
+        _judged(validate_resolved(source, suite, ledger))
     for suite in suites:
         if suite not in others:
             notify(f"{source.head.id} is judged by {suite.name} already: nothing new is made for it")
@@ -194,7 +195,7 @@ def load(evaluation: str = "latest", *, store: str | Path | None = None) -> Eval
         facts = find_facts(ledger, evaluation)
     finally:
         ledger.close()
-    return Evaluation(facts, judge(facts, adapters.make_validator()), run_id=facts.head.mlflow_run)
+    return Evaluation(facts, _judged(facts), run_id=facts.head.mlflow_run)
 
 
 def compare(evaluation: str, a: str, b: str, *, store: str | Path | None = None) -> Comparison:
@@ -297,9 +298,14 @@ def _tell_judging(progress: Progress | None, tracker: Tracker | None) -> None:
         progress.began("judging, and logging to MLflow ..." if tracker else "judging ...")
 
 
+def _judged(facts: Facts) -> Judgement:
+    with without_collection():
+        return judge(facts, adapters.make_validator())
+
+
 def _conclude(ledger: Ledger, facts: Facts, tracker: Tracker | None) -> Evaluation:
     """Judge, and log where a tracker is given. A tracker that fails never loses a result."""
-    judgement = judge(facts, adapters.make_validator())
+    judgement = _judged(facts)
     if tracker is None:
         return Evaluation(facts, judgement)
     with tempfile.TemporaryDirectory(prefix="crosspath-") as temporary:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from crosspath.app import adapters
+from crosspath.app.collecting import without_collection
 from crosspath.errors import ConfigError, TrackerError
 from crosspath.store.bundle import read_bundle
 from crosspath.store.ledger import Ledger
@@ -19,9 +20,10 @@ def find_facts(ledger: Ledger, evaluation: str) -> Facts:
         TrackerError: it looks like a run id, and no store that is known here gives it.
     """
     head = find_head(ledger, evaluation)
-    if head is None and looks_like_a_run(evaluation) and (stores := _tracking_stores(ledger)):
-        return _fetched(ledger, evaluation, stores)
-    return ledger.facts(head.id if head else evaluation)
+    with without_collection():
+        if head is None and looks_like_a_run(evaluation) and (stores := _tracking_stores(ledger)):
+            return _fetched(ledger, evaluation, stores)
+        return ledger.facts(head.id if head else evaluation)
 
 
 def find_head(ledger: Ledger, evaluation: str) -> EvaluationHead | None:

@@ -116,6 +116,15 @@ class Database:
         with _told(self.path):
             return self._connection.execute(query, parameters).fetchall()
 
+    def each(self, query: str, *parameters: object) -> Iterator[Any]:
+        """The rows of a query one by one, for results that are large.
+
+        Raises:
+            StoreError: it can't be read.
+        """
+        with _told(self.path):
+            yield from self._connection.execute(query, parameters)
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All or nothing, durable when the block ends.

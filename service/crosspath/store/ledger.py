@@ -160,13 +160,14 @@ class Ledger:
         return tuple((start, end) for start, end in rows)
 
     def _observations(self, kind: type[_T], table: str, evaluation: str) -> tuple[_T, ...]:
-        last: dict[str, tuple[int, str]] = {}
-        for key, observed, record in self._db.rows(
-            f"SELECT key, observed, record FROM {table} WHERE evaluation = ? ORDER BY seq", evaluation
-        ):
-            if not last.get(key, (0,))[0]:
-                last[key] = (observed, record)
-        return tuple(self._parsed(kind, record, evaluation) for _, record in last.values())
+        found: dict[str, _T] = {}
+        settled: set[str] = set()
+        query = f"SELECT key, observed, record FROM {table} WHERE evaluation = ? ORDER BY seq"
+        for key, observed, record in self._db.each(query, evaluation):
+            if key not in settled:
+                found[key] = self._parsed(kind, record, evaluation)
+                settled |= {key} if observed else set()
+        return tuple(found.values())
 
     def _parsed(self, kind: type[Any], text: str, evaluation: str) -> Any:
         try:
