@@ -1,30 +1,25 @@
 """Phase one: generate each reply once, store it, replay it through every path that is planned, store the facts.
 
-The ledger is written before a request is sent and before a reply is replayed, so a killed evaluation goes on where it was. The
-only retries of the program are here: for retryable faults, before a reply exists.
+The ledger is written before a request is sent and before a reply is replayed, so a killed evaluation goes on where it was. How a
+request comes to its reply, with its retries, is :mod:`crosspath.pipeline.asking`.
 """
 
 import asyncio
 import math
-import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt, wait_exponential, wait_random
-from tenacity.wait import wait_base
-
-from crosspath.pipeline.answers import provider
-from crosspath.pipeline.breaker import Breaker
-from crosspath.pipeline.budget import Amount, Budget, failed, settled, worst_case
+from crosspath.pipeline.asking import USUAL_RETRIES, Asker, Retries, over_budget
+from crosspath.pipeline.budget import Amount, Budget, worst_case
+from crosspath.pipeline.clean_ups import Owed
 from crosspath.pipeline.faults import is_final
 from crosspath.pipeline.journal import Journal
 from crosspath.pipeline.plan import Plan
 from crosspath.ports import Executor
 from crosspath.store.ledger import Ledger
+from crosspath.transports import Path
 from crosspath.types import (
-    Attempt,
     Delivery,
     Execution,
     Facts,
@@ -43,14 +38,6 @@ _T = TypeVar("_T")
 
 MOST_TOGETHER = 32
 """Replays of one reply that are stored together: so many at most are lost by a kill, and progress is seen as often."""
-
-
-@dataclass(frozen=True)
-class Retries:
-    """How often, and how long at most between two attempts."""
-
-    max_attempts: int = 5
-    max_wait_s: float = 60.0
 
 
 @dataclass
@@ -89,30 +76,33 @@ class Evaluator:
         budget: Budget,
         *,
         worst_of: Callable[[Request], Amount] = worst_case,
-        retries: Retries = Retries(),
+        retries: Retries = USUAL_RETRIES,
         concurrency: int = 16,
         replay_concurrency: int = 4,
         progress: Progress | None = None,
     ) -> None:
         self._plan = plan
+        self._paths: dict[str, Path] = dict(plan.paths)
         self._journal = Journal(ledger, evaluation)
-        self._session = session
         self._executor = executor
         self._budget = budget
-        self._breaker = Breaker()
-        self._worst_of = worst_of
-        self._retries = retries
+        self._progress = progress or Progress()
+        self._asker = Asker(
+            executor.generate,
+            budget,
+            session,
+            worst_of=worst_of,
+            retries=retries,
+            retried=lambda: self._progress.note(retry=1),
+        )
         self._workers = concurrency + replay_concurrency
         self._asking = asyncio.Semaphore(concurrency)
         self._replaying = asyncio.Semaphore(replay_concurrency)
-        self._progress = progress or Progress()
-        self._attempts: Counter[str] = Counter()
-        """Request key -> attempts in the ledger."""
         self._done: set[ReplayKey] = set()
 
     async def run(self, known: Facts, *, generate: bool = True) -> None:
         """Do all that ``known`` does not hold yet; without ``generate`` no request is made, whatever is missing."""
-        self._attempts.update(attempt.request_key for attempt in known.attempts)
+        self._asker.remember(known.attempts)
         self._done.update(replay.key for replay in known.replays if _has_facts(replay))
         trials = {trial.key: trial for trial in known.trials if not generate or _is_settled(trial)}
         todo = [request for request in self._plan.requests if generate or request.trial in trials]
@@ -123,6 +113,11 @@ class Evaluator:
     async def repeat(self, trials: Iterable[Trial], keys: Callable[[TrialKey], Sequence[ReplayKey]]) -> None:
         """Replay again what a control found to differ."""
         await self._each(trials, lambda trial: self._replay(trial, keys(trial.key)))
+
+    async def replay_beside(self, trials: Iterable[Trial], owed: Owed) -> None:
+        """Replay what is owed beside the plan, where that was not done."""
+        self._paths |= owed.paths
+        await self._each(trials, lambda trial: self._replay(trial, owed.keys.get(trial.key, ())))
 
     async def _each(self, items: Iterable[_T], work: Callable[[_T], Awaitable[None]]) -> None:
         """Enough at once to keep all workers busy, and no more."""
@@ -145,79 +140,8 @@ class Evaluator:
 
     async def _generate(self, request: Request) -> Trial:
         """A reply, or the last fault; the trial is in the ledger when this returns."""
-        retrying = AsyncRetrying(
-            retry=retry_if_result(lambda trial: trial.fault is not None and trial.fault.retryable),
-            stop=stop_after_attempt(self._retries.max_attempts),
-            wait=_WaitAsTold(self._retries.max_wait_s, self._budget.remaining_s),
-            retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
-        )
-        number = 0
-
-        async def attempt() -> Trial:
-            nonlocal number
-            number += 1
-            if number > 1:
-                self._progress.note(retry=1)
-            return await self._attempt(request, number)
-
         async with self._asking:
-            return await retrying(attempt)
-
-    async def _attempt(self, request: Request, tries: int) -> Trial:
-        """One request, from its reservation to the end of its row."""
-        local = provider(request.model) is not None
-        worst = Amount() if local else self._worst_of(request)
-        if forbidden := await self._forbidden(request, worst):
-            trial = Trial(key=request.trial, request=request, fault=forbidden.model_copy(update={"attempts": tries - 1}))
-            await self._journal.write(trial)
-            return trial
-        spent = worst
-        try:
-            row = self._new_row(request, local)
-            await self._journal.write(row)
-            outcome = await self._executor.generate(request)
-            if not local:
-                self._breaker.note(request, outcome)
-            if isinstance(outcome, Reply):
-                outcome = _with_gpu_cost(request, outcome)
-            if not local:
-                spent = settled(worst, outcome) if isinstance(outcome, Reply) else failed(worst, outcome)
-        finally:
-            await self._budget.settle(worst, spent)
-        return await self._settle(request, row, outcome, tries)
-
-    async def _forbidden(self, request: Request, worst: Amount) -> Fault | None:
-        """Why this attempt must not be made; None: ``worst`` is reserved for it."""
-        if limit := await self._budget.reserve(worst):
-            return _over_budget(limit)
-        if given_up := self._breaker.refusal(request):
-            await self._budget.settle(worst, Amount())
-            return given_up
-        return None
-
-    def _new_row(self, request: Request, local: bool) -> Attempt:
-        self._attempts[request.key] += 1
-        return Attempt(
-            request_key=request.key,
-            number=self._attempts[request.key],
-            session=self._session,
-            started_at=time.time(),
-            local=local,
-        )
-
-    async def _settle(self, request: Request, row: Attempt, outcome: Reply | Fault, tries: int) -> Trial:
-        """Write the end of the attempt and, if it settles the trial, the trial in the same transaction."""
-        ended = {"ended_at": time.time()}
-        if isinstance(outcome, Fault):
-            fault = outcome.model_copy(update={"attempts": tries})
-            trial = Trial(key=request.trial, request=request, fault=fault)
-            again = fault.retryable and tries < self._retries.max_attempts
-            await self._journal.write(row.model_copy(update={**ended, "fault": fault}), *(() if again else (trial,)))
-            return trial
-        took = {"usage": outcome.usage, "cost_usd": outcome.cost_usd, "served_model": outcome.served_model}
-        trial = Trial(key=request.trial, request=request, reply=outcome)
-        await self._journal.write(row.model_copy(update={**ended, **took}), trial)
-        return trial
+            return await self._asker.ask(request, self._journal.write)
 
     # -- replays -------------------------------------------------------------------------------------------------------
 
@@ -231,7 +155,7 @@ class Evaluator:
 
     async def _replay_together(self, trial: Trial, reply: Reply, keys: Sequence[ReplayKey]) -> None:
         """Some replays of one reply, whose facts are stored together."""
-        deliveries = {key: self._plan.paths[key.path].deliver(reply, encoded=key.encoded) for key in keys}
+        deliveries = {key: self._paths[key.path].deliver(reply, encoded=key.encoded) for key in keys}
         task = self._plan.tasks[trial.key.task]
         jobs = [
             ReplayJob(key=key, task=task, commands=tuple(action.command for action in delivery.actions))
@@ -251,15 +175,15 @@ class Evaluator:
         """The replays, given up at the end of the wall time: they can be done again and cost nothing."""
         remaining_s = self._budget.remaining_s()
         if remaining_s == 0.0:
-            return [_over_budget("max_wall_s")] * len(jobs)
+            return [over_budget("max_wall_s")] * len(jobs)
         try:
             async with asyncio.timeout(None if math.isinf(remaining_s) else remaining_s):
                 return await self._executor.replay(jobs)
         except TimeoutError:
-            return [_over_budget("max_wall_s")] * len(jobs)
+            return [over_budget("max_wall_s")] * len(jobs)
 
     def _record(self, key: ReplayKey, delivery: Delivery, result: Execution | Fault) -> Replay:
-        name = self._plan.paths[key.path].name
+        name = self._paths[key.path].name
         if not isinstance(result, Fault) and result.setup_failed is not None:
             # The task's own preparation failed: the reply was never run, so there is nothing to judge.
             result = Fault(boundary="sandbox", type="setup_failed", message=result.setup_failed)
@@ -289,28 +213,3 @@ def _lighter(execution: Execution, task: Task) -> Execution:
         entry.model_copy(update={"content": None}) if task.ignores(entry.path) else entry for entry in execution.state.entries
     )
     return execution.model_copy(update={"state": execution.state.model_copy(update={"entries": entries})})
-
-
-class _WaitAsTold(wait_base):
-    """Exponential backoff with jitter, but never shorter than the server's own Retry-After; both bounded, also by the budget."""
-
-    def __init__(self, longest_s: float, remaining_s: Callable[[], float]) -> None:
-        self._longest_s = longest_s
-        self._remaining_s = remaining_s
-        self._backoff = wait_exponential(multiplier=0.5, max=longest_s) + wait_random(0, 0.5)
-
-    def __call__(self, retry_state: RetryCallState) -> float:
-        trial: Trial | None = retry_state.outcome.result() if retry_state.outcome else None
-        told = trial.fault.retry_after_s if trial and trial.fault else None
-        return min(max(told or 0.0, self._backoff(retry_state)), self._longest_s, self._remaining_s())
-
-
-def _over_budget(limit: str) -> Fault:
-    return Fault(boundary="budget", type="budget", message=f"limit {limit} reached")
-
-
-def _with_gpu_cost(request: Request, reply: Reply) -> Reply:
-    """The cost of a model that is paid by the hour: its latency at the machine's price, as if it served one request at a time."""
-    if request.gpu_usd_per_hour is None or reply.latency_s is None:
-        return reply
-    return reply.model_copy(update={"cost_usd": reply.latency_s * request.gpu_usd_per_hour / 3600})
