@@ -8,7 +8,8 @@ import pytest
 from builders import evaluation
 from crosspath.catalogue import suite_text
 from crosspath.pipeline.fact_index import FactIndex
-from crosspath.pipeline.judge import judge, score_replays
+from crosspath.pipeline.judge import judge
+from crosspath.pipeline.scores import score_replays
 from crosspath.pipeline.warnings import warnings_of
 from crosspath.store.bundle import read_bundle, write_bundle
 from crosspath.testing.validator import FakeValidator

@@ -15,11 +15,12 @@ from crosspath.app.packages import git_state, versions
 from crosspath.app.resolve import Resolved
 from crosspath.errors import CrosspathError, StoreError
 from crosspath.pipeline.budget import Budget, spent_before, worst_case
+from crosspath.pipeline.clean_ups import owed_replays
 from crosspath.pipeline.evaluate import Evaluator, Progress, Retries
 from crosspath.pipeline.fact_index import FactIndex
 from crosspath.pipeline.faults import is_final
-from crosspath.pipeline.judge import score_replays
 from crosspath.pipeline.plan import Plan
+from crosspath.pipeline.scores import score_replays
 from crosspath.pipeline.toolchains import mixture, with_toolchain
 from crosspath.ports import Executor
 from crosspath.store.ledger import Ledger
@@ -182,6 +183,8 @@ async def _gather(
     facts = ledger.facts(known.head.id)
     if await _repeat_differing(facts, resolved.plan, evaluator):
         facts = ledger.facts(known.head.id)
+    if await _replay_cleaned_otherwise(facts, evaluator, progress):
+        facts = ledger.facts(known.head.id)
     return facts
 
 
@@ -202,6 +205,16 @@ async def _repeat_differing(facts: Facts, plan: Plan, evaluator: Evaluator) -> b
 
     await evaluator.repeat([trial for trial in facts.trials if trial.key in owed], keys)
     return True
+
+
+async def _replay_cleaned_otherwise(facts: Facts, evaluator: Evaluator, progress: Progress) -> bool:
+    """Replies that another clean-up changes, on the same path: what their format costs. Whether there are any."""
+    owed = owed_replays(facts)
+    trials = [trial for trial in facts.trials if trial.key in owed.keys]
+    if trials:
+        progress.began(f"replaying {len(trials)} replies with the other clean-up ...")
+        await evaluator.replay_beside(trials, owed)
+    return bool(trials)
 
 
 def _close(ledger: Ledger, facts: Facts) -> Facts:

@@ -3,56 +3,21 @@
 validate -> score -> rows of each cell -> control -> decomposition -> comparison.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-
 from crosspath.analysis.path_costs import path_ranking
 from crosspath.pipeline.candidate_costs import candidate_costs, total_spend
+from crosspath.pipeline.clean_ups import alternatives
 from crosspath.pipeline.fact_index import FactIndex
 from crosspath.pipeline.format_damage import format_damage
 from crosspath.pipeline.funnels import breakdowns, funnels
 from crosspath.pipeline.losses import losses
 from crosspath.pipeline.rank_stability import fragile_tasks, rank_stability
 from crosspath.pipeline.reliability import reliability
+from crosspath.pipeline.scores import of_cells, score_replays
 from crosspath.pipeline.validator_sensitivity import validator_sensitivity
 from crosspath.pipeline.warnings import warnings_of
 from crosspath.ports import Validator
-from crosspath.scoring import build_tables, load_suite, score
 from crosspath.store.ordering import in_order
-from crosspath.types import (
-    Facts,
-    Judgement,
-    Replay,
-    Score,
-    Task,
-    Text,
-)
-
-
-def score_replays(facts: Facts, validator: Validator, validators: Iterable[str] | None = None) -> tuple[Score, ...]:
-    """A score for each replay that was executed, by each validator that a cell asks for.
-
-    Raises:
-        ConfigError: a suite is not acceptable.
-        ValidatorError: a suite could not be carried out.
-    """
-    tasks = {task.id: task for task in facts.tasks}
-    suites = {suite.name: suite for suite in facts.suites}
-    scores: list[Score] = []
-    for name in sorted(set(validators) if validators is not None else {cell.validator for cell in facts.cells}):
-        wanted = {(cell.path, cell.generation.digest) for cell in facts.cells if cell.validator == name}
-        replays = [r for r in facts.replays if r.execution and (r.key.path, r.key.trial.generation) in wanted]
-        scores += _score_with(suites[name], replays, tasks, validator)
-    return tuple(scores)
-
-
-def _score_with(suite: Text, replays: Sequence[Replay], tasks: Mapping[str, Task], validator: Validator) -> list[Score]:
-    if not replays:
-        return []
-    checks = validator.validate(suite, build_tables(tasks, replays, load_suite(suite).columns))
-    return [
-        score(replay, tasks[replay.key.trial.task], checks[row]).model_copy(update={"validator": suite.name})
-        for row, replay in enumerate(replays)
-    ]
+from crosspath.types import Facts, Judgement
 
 
 def judge(facts: Facts, validator: Validator) -> Judgement:
@@ -63,12 +28,13 @@ def judge(facts: Facts, validator: Validator) -> Judgement:
         ValidatorError: a suite could not be carried out.
     """
     facts = in_order(facts)
-    scores = score_replays(facts, validator)
+    others = alternatives(facts)
+    scores = score_replays(facts, validator, others)
     index = FactIndex(facts, scores)
     decompositions = index.decompositions()
     partition_gaps = index.partition_gaps()
     return Judgement(
-        scores=scores,
+        scores=of_cells(facts, scores),
         decompositions=decompositions,
         comparisons=index.comparisons(),
         abstentions=index.abstentions(),
@@ -79,7 +45,7 @@ def judge(facts: Facts, validator: Validator) -> Judgement:
         losses=losses(index),
         funnels=funnels(index),
         breakdowns=breakdowns(index),
-        format_damage=format_damage(index),
+        format_damage=format_damage(index, others),
         validator_sensitivity=validator_sensitivity(index, validator),
         reliability=reliability(index),
         costs=candidate_costs(index),
