@@ -6,7 +6,7 @@ from typing import Any
 
 import crosspath
 from crosspath.app.evaluation import Evaluation
-from crosspath.cli.evaluation_commands import document_of, exit_code
+from crosspath.cli.finishing import document_of, exit_code
 from crosspath.types import Abstention
 
 SHAPES = {"text": "nested-shell", "json": "json-nested-shell", "tools": "tool-call-nested-shell"}

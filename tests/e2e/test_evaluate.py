@@ -14,7 +14,7 @@ import pytest
 import crosspath
 from crosspath.app.evaluation import Evaluation
 from crosspath.catalogue import suite_text
-from crosspath.cli.evaluation_commands import exit_code
+from crosspath.cli.finishing import exit_code
 from crosspath.store.ledger import Ledger
 from crosspath.testing.openai_server import OpenAIServer, Received, Turn, answer, fails, spends_all
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import crosspath
 from crosspath.app.evaluation import Evaluation
-from crosspath.cli.evaluation_commands import exit_code
+from crosspath.cli.finishing import exit_code
 
 JOINS_LINES = """
 import json, os, subprocess

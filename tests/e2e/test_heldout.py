@@ -18,7 +18,7 @@ from crosspath.app.evaluation import Evaluation
 from crosspath.app.prompts import prompts
 from crosspath.catalogue import catalogue_dir, heldout_tasks, read_tasks
 from crosspath.cli.entry import run
-from crosspath.cli.evaluation_commands import document_of
+from crosspath.cli.finishing import document_of
 from crosspath.testing.openai_server import OpenAIServer, Received
 from crosspath.types import Task
 from started import Started

@@ -8,7 +8,7 @@ from pathlib import Path
 from crosspath.app.evaluation import Evaluation
 from crosspath.app.resolve import Resolved, resolve
 from crosspath.app.session import gather, open_evaluation
-from crosspath.cli.evaluation_commands import exit_code
+from crosspath.cli.finishing import exit_code
 from crosspath.pipeline.judge import judge
 from crosspath.spec import load_spec
 from crosspath.store.ledger import Ledger

@@ -12,7 +12,7 @@ from crosspath.app.evaluation import Evaluation
 from crosspath.app.recommending import recommendation_markdown, recommendations
 from crosspath.app.resolve import resolve
 from crosspath.app.session import Derivation, gather, open_evaluation
-from crosspath.cli.evaluation_commands import document_of, exit_code, finish
+from crosspath.cli.finishing import document_of, exit_code, finish
 from crosspath.errors import ConfigError
 from crosspath.pipeline.judge import judge
 from crosspath.reports.markdown import report_markdown, summary_text

@@ -13,7 +13,7 @@ from builders import evaluation
 from crosspath.app.evaluation import Evaluation
 from crosspath.catalogue import catalogue_tasks
 from crosspath.cli.entry import run
-from crosspath.cli.evaluation_commands import document_of, exit_code, finish
+from crosspath.cli.finishing import document_of, exit_code, finish
 from crosspath.cli.output import OutputClosed, print_table, progress_counts, remark, say
 from crosspath.pipeline.evaluate import Progress
 from crosspath.types import Facts, Fault, Judgement

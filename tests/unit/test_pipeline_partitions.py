@@ -9,7 +9,7 @@ from crosspath.adapters.mlflow_tracker.layout import layout
 from crosspath.adapters.mlflow_tracker.params import cell_metrics, partition_metrics
 from crosspath.app.evaluation import Evaluation
 from crosspath.catalogue import suite_text
-from crosspath.cli.evaluation_commands import document_of
+from crosspath.cli.finishing import document_of
 from crosspath.pipeline.judge import judge
 from crosspath.reports.markdown import report_markdown, summary_text
 from crosspath.testing.validator import FakeValidator

@@ -16,7 +16,7 @@ from crosspath.adapters.mlflow_tracker.params import (
 )
 from crosspath.app.evaluation import Evaluation
 from crosspath.catalogue import suite_text
-from crosspath.cli.evaluation_commands import document_of
+from crosspath.cli.finishing import document_of
 from crosspath.pipeline.judge import judge
 from crosspath.reports.markdown import report_markdown, summary_text
 from crosspath.testing.validator import FakeValidator

@@ -9,7 +9,7 @@ from builders import estimate, evaluation
 from crosspath import catalogue
 from crosspath.adapters.mlflow_tracker.layout import layout
 from crosspath.app.evaluation import Evaluation
-from crosspath.cli.evaluation_commands import document_of
+from crosspath.cli.finishing import document_of
 from crosspath.pipeline.judge import judge
 from crosspath.pipeline.telling import told_contract
 from crosspath.pipeline.wording_groups import wording_groups

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crosspath.analysis import decomposition_tables
 from crosspath.analysis.partitions import partition_rows
@@ -13,8 +13,10 @@ from crosspath.analysis.tables import DECLINING_COLUMNS
 from crosspath.analysis.wording_tables import WORDING_COLUMNS, wording_rows
 from crosspath.pipeline.fact_index import FactIndex
 from crosspath.pipeline.plan import matched_cell
+from crosspath.reports.document import evaluation_document
+from crosspath.reports.headlines import headlines
 from crosspath.reports.markdown import report_markdown, summary_text
-from crosspath.types import Comparison, Decomposition, Facts, Judgement
+from crosspath.types import Comparison, Decomposition, Facts, Headline, Judgement
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -159,8 +161,17 @@ class Evaluation:
         """The whole report as Markdown."""
         return report_markdown(self.facts, self.judgement)
 
+    def document(self) -> dict[str, Any]:
+        """Everything of the judgement as one strict JSON document."""
+        return evaluation_document(self.facts, self.judgement)
+
+    @cached_property
+    def headlines(self) -> tuple[Headline, ...]:
+        """Per candidate: what it gets right and where the rest is lost, how sure that is, and what to do next."""
+        return headlines(self.facts, self.judgement)
+
     def summary(self) -> str:
-        """The decomposition of every candidate in plain words."""
+        """Headlines, and the decomposition of every candidate in plain words."""
         return summary_text(self.judgement)
 
 

@@ -1,11 +1,11 @@
-"""Commands about evaluations: run, plan, prompts, replay, validate, report, show, log."""
+"""Commands about evaluations: run, plan, prompts, replay, show, log."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from crosspath.cli.exits import EXIT_DONE, EXIT_INCONCLUSIVE, EXIT_INFRASTRUCTURE, EXIT_INVALID
+from crosspath.cli.finishing import finish
 from crosspath.cli.output import (
     JsonFlag,
     PathsOption,
@@ -14,13 +14,9 @@ from crosspath.cli.output import (
     live_progress,
     print_json,
     print_json_lines,
-    print_table,
     remark,
     say,
 )
-
-if TYPE_CHECKING:
-    from crosspath.app.evaluation import Evaluation
 
 SpecFile = Annotated[Path, typer.Argument(help="The spec, a YAML file.")]
 EvaluationId = Annotated[str, typer.Argument(help="Id in the ledger, `latest`, or an MLflow run.")]
@@ -33,6 +29,7 @@ NoMlflow = Annotated[bool, typer.Option("--no-mlflow", help="Keep the result in 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the tree."""
+    from crosspath.cli.report_command import report
     from crosspath.cli.validate_command import validate
 
     for command in (run, plan, prompts, replay, validate, report, show, log):
@@ -131,21 +128,6 @@ def replay(
     finish(replayed, as_json, every=all_transports)
 
 
-def report(
-    evaluation: EvaluationId = "latest",
-    store: StoreOption = None,
-    as_json: JsonFlag = False,
-) -> None:
-    """Print the whole report as Markdown."""
-    from crosspath.app import api
-
-    loaded = api.load(evaluation, store=store)
-    if as_json:
-        print_json(document_of(loaded))
-    else:
-        say(loaded.report())
-
-
 def log(
     evaluation: EvaluationId = "latest",
     store: StoreOption = None,
@@ -184,145 +166,3 @@ def show(
         print_json(document)
     else:
         say(show_text(document, every=every or cell is not None, full=full))
-
-
-# -- what they share -----------------------------------------------------------------------------------------------------
-
-
-def document_of(evaluation: "Evaluation") -> dict[str, Any]:
-    """An evaluation as one JSON document."""
-    from crosspath.analysis import decomposition_tables
-
-    facts, judgement = evaluation.facts, evaluation.judgement
-    tables = decomposition_tables(judgement, facts.cells)
-    return {
-        "evaluation": evaluation.id,
-        "name": facts.head.name,
-        "status": facts.head.status,
-        "derived_from": facts.head.derived_from,
-        "derivation": facts.head.derivation,
-        "lock_digest": facts.lock.digest,
-        "warnings": list(judgement.warnings),
-        "decompositions": [d.model_dump(mode="json") | {"blind": d.blind} for d in judgement.decompositions],
-        "comparisons": [c.model_dump(mode="json") for c in judgement.comparisons],
-        "abstentions": [a.model_dump(mode="json") for a in judgement.abstentions],
-        "partition_gaps": [gap.model_dump(mode="json") for gap in judgement.partition_gaps],
-        "style_spreads": [spread.model_dump(mode="json") for spread in judgement.style_spreads],
-        "wording_spreads": [spread.model_dump(mode="json") for spread in judgement.wording_spreads],
-        "path_rankings": [ranking.model_dump(mode="json") for ranking in judgement.path_rankings],
-        "spend": judgement.spend.model_dump(mode="json"),
-        "failures": tables.failures,
-        "misreports": tables.misreports,
-        "mlflow": {"run": evaluation.run_id, "url": evaluation.url, "error": evaluation.tracking_error},
-    }
-
-
-def finish(evaluation: "Evaluation", as_json: bool, *, every: bool = False) -> None:
-    """Print a result and leave with the exit code that it deserves; ``every``: see :func:`exit_code`."""
-    if as_json:
-        print_json(document_of(evaluation))
-    else:
-        print_summary(evaluation)
-    leave(evaluation, every=every)
-
-
-def leave(*evaluations: "Evaluation", every: bool = False) -> None:
-    """Say what was not logged, and leave with the gravest exit code."""
-    for evaluation in evaluations:
-        if evaluation.tracking_error:
-            remark(f"crosspath: not logged to MLflow: {evaluation.tracking_error}; try: crosspath log {evaluation.id}")
-    if code := max(exit_code(evaluation, every=every) for evaluation in evaluations):
-        raise typer.Exit(code)
-
-
-def exit_code(evaluation: "Evaluation", *, every: bool = False) -> int:
-    """0 done; 3 a limit was reached or too few trials have a verdict; 4 a broken control; 5 something outside failed.
-
-    Replies that a recording or baseline does not hold are known before the start, and no repetition would bring them: they
-    are missing data with a warning, not a failure, as long as every cell has a verdict on half of its trials. The same holds for
-    a program that a path needs and that is not installed. ``every``: nobody chose the paths, so one that can't be tried or whose
-    control is broken takes only itself out, as long as another one is left.
-    """
-    from crosspath.analysis import inconclusive
-    from crosspath.analysis.coverage import inconclusive_declining, untried
-
-    facts, decompositions = evaluation.facts, evaluation.judgement.decompositions
-    usable = [one for one in decompositions if one.control.status != "broken" and not untried(one)]
-    decompositions = tuple(usable) if every and usable else decompositions
-    faults = [record.fault for record in (*facts.trials, *facts.replays) if record.fault]
-    if any(d.control.status == "broken" for d in decompositions):
-        return EXIT_INVALID
-    if any(fault.boundary == "budget" for fault in faults):
-        return EXIT_INCONCLUSIVE
-    if evaluation.tracking_error or any(fault.type not in ("not_recorded", "missing_program") for fault in faults):
-        return EXIT_INFRASTRUCTURE
-    thin = any(map(inconclusive, decompositions)) or inconclusive_declining(decompositions, evaluation.judgement.abstentions)
-    return EXIT_INCONCLUSIVE if thin else EXIT_DONE
-
-
-def print_summary(evaluation: "Evaluation") -> None:
-    """A result in plain words, the table of its cells, and where it is kept."""
-    from crosspath.reports.markdown import in_short
-
-    say(evaluation.summary().rstrip() + "\n")
-    told = any(decomposition.cell("NN") for decomposition in evaluation.judgement.decompositions)
-    if told or not in_short(evaluation.judgement):
-        _print_cells(evaluation)
-    _print_rankings(evaluation)
-    say(f"evaluation  {evaluation.id}  ({evaluation.facts.head.status})")
-    if evaluation.facts.head.status == "stopped":
-        say("            the same command goes on: it asks only for what is missing")
-    if evaluation.url:
-        say(f"in MLflow   {evaluation.url}")
-        if evaluation.opens_with:
-            say(f"            {evaluation.opens_with}   opens it")
-    say(f"whole report: crosspath report {evaluation.id}")
-
-
-def _print_rankings(evaluation: "Evaluation") -> None:
-    """What each path costs, where the same replies went through several."""
-    from crosspath.analysis.path_tables import SHORT_COLUMNS, short_row
-
-    for ranking in evaluation.judgement.path_rankings:
-        say(f"{ranking.model}, told {ranking.contract}:")
-        print_table(SHORT_COLUMNS, list(map(short_row, ranking.paths)))
-    if evaluation.judgement.path_rankings:
-        say("damage and differences in points; those to the first path are 95 % together (Bonferroni), for families like these")
-        say(f"which path to take: crosspath recommend {evaluation.id}")
-
-
-def _print_cells(evaluation: "Evaluation") -> None:
-    cells = evaluation.judgement.decompositions
-    rows = [
-        (
-            d.candidate,
-            *(_rate(d.cell(name)) for name in ("RR", "RN", "NR", "NN")),
-            *(_points(d, e) for e in EFFECTS),
-            "blind" if d.blind else "-" if d.control.kind == "none" else d.control.status,
-        )
-        for d in cells
-    ]
-    print_table(("candidate", "RR", "RN", "NR", "NN", "damage", "compensation", "matched gap", "control"), rows)
-    say("told R/N x done R/N; points of pass rate; R is the reference, N the candidate's own")
-    if any(d.undisclosed for d in cells):
-        say("not told: the contract tells about another path than this one")
-    if any(d.blind for d in cells):
-        say("blind: nothing passes on the reference path, so there is nothing that a path could break")
-
-
-EFFECTS = ("damage", "compensation", "matched_gap")
-
-
-def _rate(cell: Any) -> str:
-    if cell is None or not cell.planned:
-        return "-"
-    return f"{cell.passed}/{cell.scored}" + (f" of {cell.planned}" if cell.scored != cell.planned else "")
-
-
-def _points(decomposition: Any, name: str) -> str:
-    effect = decomposition.effect(name)
-    if name == "compensation" and decomposition.undisclosed:
-        return "not told"
-    if decomposition.blind or effect is None or effect.these.value is None:
-        return "-"
-    return f"{100 * effect.these.value:+.1f}"

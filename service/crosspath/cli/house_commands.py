@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from crosspath.cli.evaluation_commands import ExecutorOption, NoMlflow, SandboxOption, finish
+from crosspath.cli.evaluation_commands import ExecutorOption, NoMlflow, SandboxOption
 from crosspath.cli.exits import EXIT_INFRASTRUCTURE
+from crosspath.cli.finishing import finish
 from crosspath.cli.output import JsonFlag, StoreOption, live_progress, print_json, print_table, remark, say
 from crosspath.errors import ConfigError
 

@@ -4,8 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crosspath.cli.evaluation_commands import EvaluationId, NoMlflow, document_of, leave, print_summary
+from crosspath.cli.evaluation_commands import EvaluationId, NoMlflow
+from crosspath.cli.finishing import document_of, leave
 from crosspath.cli.output import JsonFlag, StoreOption, print_json, print_table, remark, say
+from crosspath.cli.summary import print_summary
 
 if TYPE_CHECKING:
     from crosspath.analysis.verdict_sensitivity import DependingVerdict, VerdictSensitivity

@@ -76,9 +76,8 @@ def _made_up(decomposition: Decomposition, losses: Losses) -> str:
     """What a score as deployed hides: a broken path that the model works around."""
     if not losses.made_up or decomposition.control.status == "broken":
         return ""
-    of = "the reply to one of them" if losses.made_up == 1 else f"the replies to {losses.made_up} of them"
-    told = "told about another path" if decomposition.undisclosed else "told about it"
-    return f"; the path breaks {of} when the model is told nothing, and {told}, the model makes up for that"
+    told = "it was told about another path" if decomposition.undisclosed else "it was told about the path"
+    return f"; {losses.made_up} of these only because {told} and writes around it, where its plain replies break"
 
 
 def _enumerated(parts: list[str]) -> str:
@@ -148,7 +147,7 @@ def _interval(what: str, share: Estimate) -> str:
         return f"How many would be {what} in other task families can't be said: {share.method.removeprefix('no interval: ')}."
     low, high = (percent(end) for end in (share.low, share.high))
     between = f"{low} to {high}" if share.high < 1 else f"at least {low}"
-    return f"In task families like these {between} would be {what} (95 % interval)."
+    return f"Expect {between} {what} in other task families like these (95 % interval)."
 
 
 def _instrument(decomposition: Decomposition) -> str:
@@ -159,7 +158,7 @@ def _instrument(decomposition: Decomposition) -> str:
         return ""
     if control.status == "missing":
         return "Not proven: there is no control that shows the instrument works."
-    return f"The control holds{_control_count(control)}: the loss to the path is no fault of the instrument."
+    return f"The control holds{_control_count(control)}: the instrument itself changes nothing."
 
 
 def _control_count(control: Control) -> str:
