@@ -11,6 +11,18 @@ from crosspath.types.candidates import (
     Reference,
     Shape,
 )
+from crosspath.types.cards import (
+    CARD_FORMAT,
+    Card,
+    CardCell,
+    CardCheck,
+    CardDifference,
+    CardEvaluation,
+    CardPath,
+    CardTask,
+    CardVerification,
+    CheckStatus,
+)
 from crosspath.types.contracts import Contract, External, LayerSpec, PathSpec, ToolSpec
 from crosspath.types.costs import CandidateCost, Origin, SessionSpend, Usages
 from crosspath.types.evaluations import EvaluationHead, EvaluationStatus, Facts, Judgement, Lock, PlannedCell, Text
@@ -64,12 +76,13 @@ from crosspath.types.results import (
     VarianceSource,
     WordingSpread,
 )
-from crosspath.types.stability import Arrangement, FragileTask, PairOrder, RankStability
+from crosspath.types.stability import Arrangement, FragileTask, ModelRates, PairOrder, RankStability, Sureness
 from crosspath.types.styles import RequestStyle
 from crosspath.types.tasks import Compare, EntryKind, FileEntry, Message, Observer, Partition, Secret, Task
 from crosspath.types.tellings import PLAIN_CONTRACTS, PLAIN_PATHS, TELL, WORDINGS, Telling, is_reserved
 
 __all__ = [
+    "CARD_FORMAT",
     "JSON",
     "PLAIN_CONTRACTS",
     "PLAIN_PATHS",
@@ -85,10 +98,19 @@ __all__ = [
     "Breakdown",
     "Candidate",
     "CandidateCost",
+    "Card",
+    "CardCell",
+    "CardCheck",
+    "CardDifference",
+    "CardEvaluation",
+    "CardPath",
+    "CardTask",
+    "CardVerification",
     "Cause",
     "Cell",
     "CellRow",
     "CheckResult",
+    "CheckStatus",
     "Choice",
     "Cleanup",
     "Command",
@@ -129,6 +151,7 @@ __all__ = [
     "Loss",
     "Losses",
     "Message",
+    "ModelRates",
     "ModelSpec",
     "Observation",
     "Observer",
@@ -169,6 +192,7 @@ __all__ = [
     "StateEntry",
     "StateKind",
     "StyleSpread",
+    "Sureness",
     "Task",
     "Telling",
     "Text",
