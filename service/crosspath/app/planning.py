@@ -11,6 +11,7 @@ from crosspath.app.readiness import check_prices, check_suites, missing_keys, re
 from crosspath.app.resolve import Resolved
 from crosspath.pipeline.answers import provider, unused_lines
 from crosspath.pipeline.budget import ASSUMED_OUTPUT_TOKENS
+from crosspath.pipeline.clean_ups import most_replays
 from crosspath.pipeline.plan import Plan, undisclosed
 from crosspath.pipeline.wording_groups import wording_groups
 
@@ -36,6 +37,7 @@ def plan_document(spec: Path) -> dict[str, Any]:
         "local_requests": costs.local_requests,
         "local_requests_without_answer": costs.unanswered,
         "replays": costs.replays,
+        "replays_of_another_clean_up_at_most": most_replays(resolved.plan),
         "expected_cost_usd": None if costs.unpriced else round(costs.expected_usd, 6),
         "worst_cost_usd": None if costs.unpriced else round(costs.worst.cost_usd, 6),
         "worst_tokens": costs.worst.tokens,
@@ -109,7 +111,7 @@ def plan_text(document: dict[str, Any]) -> str:
         f" {len({cell['candidate'] for cell in document['cells']})} candidates",
         f"requests to endpoints   {document['requests']}"
         f"  (and {document['local_requests']} answered by baselines or recordings, at no cost)",
-        f"sandboxed replays       {document['replays']}",
+        f"sandboxed replays       {document['replays']}{_of_another_clean_up(document)}",
         f"cost                    {_cost(document)}",
         f"tokens at worst         {document['worst_tokens']}",
         f"duration                about {_duration(document['rough_duration_s'])}",
@@ -128,6 +130,11 @@ def plan_text(document: dict[str, Any]) -> str:
     ]
     lines += [f"! {warning}" for warning in document["warnings"]]
     return "\n".join(lines)
+
+
+def _of_another_clean_up(document: dict[str, Any]) -> str:
+    further = document["replays_of_another_clean_up_at_most"]
+    return f"  (and up to {further} more, of replies that another clean-up of code fences would change)" if further else ""
 
 
 def _of_which(document: dict[str, Any]) -> str:

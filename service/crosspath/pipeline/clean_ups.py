@@ -120,20 +120,23 @@ def changes(text: str, own: Cleanup) -> bool:
 
 @dataclass(frozen=True)
 class Owed:
-    """What is replayed beside the plan: paths by digest, and the replays of each trial."""
+    """What is still to be replayed beside the plan: paths by digest, and the replays of each trial."""
 
     paths: Mapping[str, Path]
     keys: Mapping[TrialKey, tuple[ReplayKey, ...]]
 
 
 def owed_replays(facts: Facts) -> Owed:
-    """Every reply that the other clean-up of its candidate changes, through the path with that clean-up; each replay once."""
+    """Every reply that the other clean-up of its candidate changes, through the path with that clean-up; what was executed
+    already is left out."""
     index = FactIndex(facts, ())
+    done = frozenset(replay.key for replay in facts.replays if replay.execution)
     paths: dict[str, Path] = {}
     keys: dict[TrialKey, dict[ReplayKey, None]] = {}
     for one in alternatives(facts):
         if one.path is not None:
             paths[one.path.digest] = one.path
             for _, trial in changed_replies(index, one):
-                keys.setdefault(trial, {})[ReplayKey(trial=trial, path=one.path.digest)] = None
+                if (key := ReplayKey(trial=trial, path=one.path.digest)) not in done:
+                    keys.setdefault(trial, {})[key] = None
     return Owed(paths, {trial: tuple(own) for trial, own in keys.items()})
