@@ -8,9 +8,10 @@ from crosspath.pipeline.candidate_costs import candidate_costs, total_spend
 from crosspath.pipeline.clean_ups import alternatives
 from crosspath.pipeline.fact_index import FactIndex
 from crosspath.pipeline.format_damage import format_damage
+from crosspath.pipeline.fragile_tasks import fragile_tasks
 from crosspath.pipeline.funnels import breakdowns, funnels
 from crosspath.pipeline.losses import losses
-from crosspath.pipeline.rank_stability import fragile_tasks, rank_stability
+from crosspath.pipeline.rank_stability import rank_stability
 from crosspath.pipeline.reliability import reliability
 from crosspath.pipeline.scores import of_cells, score_replays
 from crosspath.pipeline.validator_sensitivity import validator_sensitivity
@@ -33,6 +34,7 @@ def judge(facts: Facts, validator: Validator) -> Judgement:
     index = FactIndex(facts, scores)
     decompositions = index.decompositions()
     partition_gaps = index.partition_gaps()
+    broken = {one.candidate for one in decompositions if one.control.status == "broken"}
     return Judgement(
         scores=of_cells(facts, scores),
         decompositions=decompositions,
@@ -49,8 +51,8 @@ def judge(facts: Facts, validator: Validator) -> Judgement:
         validator_sensitivity=validator_sensitivity(index, validator),
         reliability=reliability(index),
         costs=candidate_costs(index),
-        rank_stability=rank_stability(index),
-        fragile_tasks=fragile_tasks(index),
+        rank_stability=rank_stability(index, broken),
+        fragile_tasks=fragile_tasks(index, broken),
         spend=total_spend(facts),
         warnings=warnings_of(facts, decompositions, partition_gaps),
     )
