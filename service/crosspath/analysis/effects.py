@@ -39,12 +39,12 @@ def rate_of(outcomes: Outcomes, bad: bool = False) -> Estimate:
     return _rate(outcomes, value, interval, "these_tasks", bad)
 
 
-def population_rate(outcomes: Outcomes, bad: bool = False) -> Estimate:
-    """The mean of family means, as an estimate for the population of families."""
+def population_rate(outcomes: Outcomes, bad: bool = False, alpha: float = ALPHA) -> Estimate:
+    """The mean of family means, as an estimate for the population of families; ``alpha`` as in :func:`family_interval`."""
     used = outcomes.used()
     families = family_means(task_means(used), outcomes.families)
     value = average(task_means(used), outcomes.families) if used else None
-    return _rate(outcomes, value, family_interval(families, 0, 1), "task_population", bad)
+    return _rate(outcomes, value, family_interval(families, 0, 1, alpha), "task_population", bad)
 
 
 def _rate(outcomes: Outcomes, value: Fraction | None, interval: Interval, estimand: Estimand, bad: bool) -> Estimate:

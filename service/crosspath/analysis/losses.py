@@ -27,11 +27,14 @@ from typing import get_args
 
 from crosspath.analysis.effects import population_rate
 from crosspath.analysis.outcomes import arrange
+from crosspath.analysis.stats import ALPHA
 from crosspath.types import CellRow, Estimate, Loss, Losses, Side
 
 _FORMAT = frozenset({"contract_error", "undeliverable"})
 _NO_WORK = frozenset({"refusal", "truncated", "empty"})
 PLACES: tuple[Loss, ...] = get_args(Loss)
+ESTIMATED: tuple[Loss, ...] = ("path", "model", "format")
+"""Places whose share says something about tasks."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +99,11 @@ def matched_with(pairs: Mapping[str, Mapping[int, tuple[bool, bool]]], row: Cell
     return found.get(row.index) or next(iter(found.values()), None)
 
 
-def losses_of(candidate: str, told: Side, done: Side, trials: Iterable[Seen]) -> Losses:
-    """Every trial in its place, counted; ``kept`` and all ``lost`` add up to ``attempted``, whatever the trials are."""
+def losses_of(candidate: str, told: Side, done: Side, trials: Iterable[Seen], together: int = 1) -> Losses:
+    """Every trial in its place, counted; ``kept`` and all ``lost`` add up to ``attempted``, whatever the trials are.
+
+    ``together``: over so many candidates the intervals of all shares hold together.
+    """
     placed = [place(seen) for seen in trials]
     lost: dict[Loss, list[Placed]] = {name: [one for one in placed if one.place == name] for name in PLACES}
     by_model = [one for one in lost["model"] if one.kind not in _NO_WORK]
@@ -111,14 +117,21 @@ def losses_of(candidate: str, told: Side, done: Side, trials: Iterable[Seen]) ->
         kinds={name: dict(sorted(Counter(one.kind for one in found).items())) for name, found in lost.items() if found},
         tasks={name: tuple(sorted({one.row.task for one in found})) for name, found in lost.items() if found},
         examples={name: min((one.row.task, one.row.index) for one in found) for name, found in lost.items() if found},
-        shares={name: _share(placed, name) for name, found in lost.items() if found and name != "infrastructure"},
+        shares={name: _share(placed, name, together) for name, found in lost.items() if found and name in ESTIMATED},
         made_up=sum(one.place is None and one.plain == (True, False) for one in placed),
         told_worse=sum(told == "N" and bool(one.plain and one.plain[1]) for one in lost["model"]),
         unmatched=sum(one.plain is None for one in by_model),
     )
 
 
-def _share(placed: Sequence[Placed], name: Loss) -> Estimate:
-    """The share that is lost in one place, as an estimate for the population of task families; what has no verdict is missing."""
+def _share(placed: Sequence[Placed], name: Loss, together: int) -> Estimate:
+    """The share that is lost in one place, as an estimate for the population of task families; what has no verdict is missing.
+
+    The interval is one of all that could have been asked for, three places of each candidate, because readers are shown the
+    biggest: Bonferroni, as in ``crosspath.analysis.simultaneous``.
+    """
     rows = [one.row.model_copy(update={"passed": None if one.place == "infrastructure" else one.place == name}) for one in placed]
-    return population_rate(arrange(rows), bad=True)
+    number = together * len(ESTIMATED)
+    found = population_rate(arrange(rows), bad=True, alpha=ALPHA / number)
+    method = f"{found.method}; Bonferroni over {number}" if found.low is not None else found.method
+    return found.model_copy(update={"method": method})

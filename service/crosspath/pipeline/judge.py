@@ -44,7 +44,7 @@ def judge(facts: Facts, validator: Validator) -> Judgement:
         style_spreads=index.style_spreads(decompositions),
         wording_spreads=index.wording_spreads(decompositions),
         path_rankings=tuple(path_ranking(*group) for group in index.path_options(decompositions).by_generation()),
-        losses=losses(index),
+        losses=losses(index, others),
         funnels=funnels(index),
         breakdowns=breakdowns(index),
         format_damage=format_damage(index, others),

@@ -46,13 +46,14 @@ def sentence(decomposition: Decomposition, losses: Losses, unit: str) -> str:
     if not losses.attempted:
         return f"{name} was asked for nothing that can be done: see how it declines."
     units = unit if losses.attempted == 1 else f"{unit}s"
+    aside = _made_up(decomposition, losses)
     if losses.kept == losses.attempted:
         every = f"all {losses.attempted} {units}" if losses.attempted > 1 else f"its one {unit}"
-        return f"{name} gets {every} right as deployed{_made_up(decomposition, losses)}."
-    right = f"{name} gets {losses.kept or 'none'} of {losses.attempted} {units} right as deployed"
+        return f"{name} gets {every} right as deployed{aside}: nothing is lost."
+    right = f"{name} gets {losses.kept or 'none'} of {losses.attempted} {units} right as deployed{aside}"
     if decomposition.control.status == "broken":
         return f"{right}. Where the wrong ones were lost can't be told."
-    return f"{right}: {_enumerated(list(_lost(losses)))}{_made_up(decomposition, losses)}."
+    return f"{right}: {_enumerated(list(_lost(losses)))}."
 
 
 def _lost(losses: Losses) -> Iterable[str]:
@@ -76,8 +77,9 @@ def _made_up(decomposition: Decomposition, losses: Losses) -> str:
     """What a score as deployed hides: a broken path that the model works around."""
     if not losses.made_up or decomposition.control.status == "broken":
         return ""
-    told = "it was told about another path" if decomposition.undisclosed else "it was told about the path"
-    return f"; {losses.made_up} of these only because {told} and writes around it, where its plain replies break"
+    about = "another path" if decomposition.undisclosed else "the path"
+    which = "" if losses.made_up == losses.attempted == 1 else f"{losses.made_up} of them "
+    return f" ({which}only because it was told about {about} and writes around it)"
 
 
 def _enumerated(parts: list[str]) -> str:
@@ -121,9 +123,9 @@ def _observed(losses: Losses) -> str:
     missing = losses.lost["infrastructure"]
     if not missing:
         return f"All {losses.attempted} were observed." if losses.attempted > 1 else "It was observed."
-    between = f"between {losses.kept} and {losses.kept + missing} of {losses.attempted}"
     how = _missing_words(losses.kinds.get("infrastructure", {}))
-    return f"{losses.attempted - missing} of {losses.attempted} have a verdict ({how}): {between} are right, whatever those were."
+    ends = f"at worst {losses.kept}, at best {losses.kept + missing} are right"
+    return f"{losses.attempted - missing} of {losses.attempted} have a verdict ({how} missing): {ends}."
 
 
 def _missing_words(kinds: dict[str, int]) -> str:
@@ -134,20 +136,20 @@ def _how_many(decomposition: Decomposition, losses: Losses) -> str:
     """The interval of the biggest loss, or of what is right where nothing is lost, for task families like these."""
     place = max(losses.shares, key=lambda one: losses.lost[one], default=None)
     if place:
-        return _interval(f"lost to {PLACE_WORDS[place]}", losses.shares[place])
+        return _interval(f"lost to {PLACE_WORDS[place]}", losses.shares[place], "95 % sure for all candidates together")
     cells = (cell for cell in decomposition.cells if cell.name == losses.cell)
     rate = next((cell.population for cell in cells), None)
-    return _interval("right", rate) if rate else ""
+    return _interval("right", rate, "95 % sure") if rate else ""
 
 
-def _interval(what: str, share: Estimate) -> str:
+def _interval(what: str, share: Estimate, confidence: str) -> str:
     if share.value is None:
         return ""
     if share.low is None or share.high is None:
         return f"How many would be {what} in other task families can't be said: {share.method.removeprefix('no interval: ')}."
     low, high = (percent(end) for end in (share.low, share.high))
     between = f"{low} to {high}" if share.high < 1 else f"at least {low}"
-    return f"Expect {between} {what} in other task families like these (95 % interval)."
+    return f"Expect {between} {what} in other task families like these ({confidence})."
 
 
 def _instrument(decomposition: Decomposition) -> str:

@@ -90,23 +90,18 @@ class _Case:
         return "; or tell the model about the path: `contract: tell`" if self._losses.told == "R" else ""
 
     def clean_up(self) -> Step:
-        own, other = self._harness, self._better_clean_up()
-        if other != own:
-            return f"set `harness: {other}` for this candidate (it is {own})", ""
+        if other := self._better_clean_up():
+            return f"set `harness: {other}` for this candidate (it is {self._harness})", ""
         return self._look("format", "see what is wrong with the form of a reply")
 
     def _better_clean_up(self) -> str:
-        found = [
-            one
-            for one in self._judgement.format_damage
-            if (one.candidate, one.told) == (self._losses.candidate, self._losses.told)
-        ]
-        if not found:
-            return "fenced-block" if self._harness == "none" else self._harness
-        lost, gained = (max(getattr(one, name) for one in found) for name in ("lost", "gained"))
-        if self._harness == "none":
-            return found[0].cleaned if lost > gained else "none"
-        return "none" if gained > lost else self._harness
+        """The clean-up that would have kept more; empty where there is none."""
+        found = next((one for one in self._judgement.format_damage if one.candidate == self._losses.candidate), None)
+        if found is None or found.unmeasured:
+            return "fenced-block" if self._harness != "fenced-block" else ""
+        if found.own == found.cleaned:
+            return found.strict if found.gained > found.lost else ""
+        return found.cleaned if found.lost > found.gained else ""
 
     def ask_otherwise(self) -> Step:
         if self._decomposition.undisclosed:

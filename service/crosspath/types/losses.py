@@ -30,7 +30,7 @@ class Losses(Record):
     """Place -> task and index of one lost trial: to look at."""
     shares: dict[Loss, Estimate] = Field(default_factory=dict[Loss, Estimate])
     """Place -> share of the observed trials that is lost there, for the population of task families; only places that lost any,
-    and never ``infrastructure``, which says nothing about tasks."""
+    and never ``infrastructure``, which says nothing about tasks. The intervals hold together over all candidates and places."""
     made_up: int = 0
     """Kept although the path breaks the plain reply of the matched trial: the model makes up for the path."""
     told_worse: int = 0
