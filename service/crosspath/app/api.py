@@ -13,6 +13,7 @@ from crosspath.app.collecting import without_collection
 from crosspath.app.derive import derivation_words, replay_resolved, validate_resolved
 from crosspath.app.evaluation import Evaluation
 from crosspath.app.finding import find_facts, require_store
+from crosspath.app.published import import_published as import_published
 from crosspath.app.readiness import beforehand, check_ready, executor_kind, in_sandbox, require_executor, resolved_spec
 from crosspath.app.recommending import recommendations
 from crosspath.app.resolve import Resolved

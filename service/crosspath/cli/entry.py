@@ -57,6 +57,7 @@ def _tree() -> typer.Typer:
         evaluation_commands,
         house_commands,
         import_command,
+        published_command,
         recommend_command,
         scan_command,
         style_commands,
@@ -66,6 +67,7 @@ def _tree() -> typer.Typer:
     catalogue_commands.register(app)
     style_commands.register(app)
     import_command.register(app)
+    published_command.register(app)
     recommend_command.register(app)
     scan_command.register(app)
     house_commands.register(app)

@@ -6,15 +6,17 @@ from pydantic import Field
 
 from crosspath.types.base import Record
 
+CellName = Literal["RR", "RN", "NR", "NN"]
+
 
 class PublishedModel(Record):
     """One model's counts in the four cells, of ``n`` tasks each; cells that were not published are left out."""
 
     model: str
     n: int = Field(gt=0)
-    passed: dict[Literal["RR", "RN", "NR", "NN"], int]
-    stated: dict[str, float] = Field(default_factory=dict)
-    """Effects as the source prints them, in points with one decimal: checked against the counts when imported."""
+    passed: dict[CellName, int]
+    stated: dict[str, float] = Field(default_factory=dict[str, float])
+    """Effects as the source prints them, in points: they follow from the counts, or the table was refused."""
 
 
 class Published(Record):
@@ -22,8 +24,8 @@ class Published(Record):
 
     name: str
     citation: str
-    trials: int | None = None
     models: tuple[PublishedModel, ...]
     sha256: str
     """Of the file that it was read from."""
     imported_at: float
+    """Seconds since 1970."""
