@@ -6,6 +6,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from crosspath.analysis import decomposition_tables
+from crosspath.analysis.breakdowns import BREAKDOWN_COLUMNS, breakdown_rows
+from crosspath.analysis.funnels import FUNNEL_COLUMNS, funnel_rows
 from crosspath.analysis.partitions import partition_rows
 from crosspath.analysis.path_tables import PATH_COLUMNS, path_rows
 from crosspath.analysis.styles import STYLE_COLUMNS, style_rows
@@ -40,6 +42,8 @@ _EMPTY = {
     "paths": PATH_COLUMNS,
     "wordings": WORDING_COLUMNS,
     "abstentions": DECLINING_COLUMNS,
+    "funnels": FUNNEL_COLUMNS,
+    "breakdowns": BREAKDOWN_COLUMNS,
 }  # fmt: skip
 """Columns of frames without a row: nothing failed or was misreported, no path to compare with, no held-out task, or only one
 request style."""
@@ -149,6 +153,16 @@ class Evaluation:
         """What each path costs: one row per path that the same replies went through, best first: ``rank``, ``rate`` (0 to 1),
         ``damage`` (-1 to 1), and ``to_best``, whose intervals hold together; the last ones are ``apart`` and not ranked."""
         return _framed("paths", path_rows(self.judgement.path_rankings))
+
+    @cached_property
+    def funnels(self) -> "pd.DataFrame":
+        """One row per candidate, cell and stage: how many trials reached it, how many stopped just before, and of what."""
+        return _framed("funnels", funnel_rows(self.judgement.funnels))
+
+    @cached_property
+    def breakdowns(self) -> "pd.DataFrame":
+        """One row per candidate, cell and family, tier or hazard: counts, causes, ``damage`` for the same replies (-1 to 1)."""
+        return _framed("breakdowns", breakdown_rows(self.judgement.breakdowns))
 
     def _frame(self, table: str) -> "pd.DataFrame":
         return _framed(table, getattr(decomposition_tables(self.judgement, self.facts.cells), table))
