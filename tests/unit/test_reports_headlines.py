@@ -119,7 +119,7 @@ def test_why_nothing_may_be_concluded() -> None:
         (lost(path=47), BROKEN, "crosspath transports diagnose nested-shell", "mend the harness or the instrument"),
         (lost(path=1, infrastructure=9), HOLDS, "", "the same command again: it asks only for what is missing"),
         (lost(path=40), HOLDS, "crosspath replay quoting-20261129-1 --all-transports", "then crosspath recommend"),
-        (lost(format=40, path=1), HOLDS, "", "set `harness: fenced-block`"),
+        (lost(format=40, path=1), HOLDS, "", "set harness: fenced-block"),
         (
             lost(model=40),
             HOLDS,
@@ -140,7 +140,7 @@ def test_the_next_step_is_one_command_or_setting(losses: Losses, control: Contro
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        ("fault:budget", "raise `limits`"),
+        ("fault:budget", "raise the limits"),
         ("fault:not_recorded", "crosspath prompts SPEC --json"),
         ("fault:missing_program", "crosspath doctor SPEC"),
         ("unstable", "make the racy task or command steady: it is shown by crosspath show"),
@@ -155,9 +155,9 @@ def test_what_is_missing_is_brought_by_what_caused_it(kind: str, words: str) -> 
 def test_the_clean_up_that_was_measured_is_proposed() -> None:
     """Fences that nobody takes off: take them off; a clean-up that breaks replies: drop it; neither: look at one."""
     measured = FormatDamage(candidate="oracle", told="N", done="N", own="none", strict="none", cleaned="fenced-block", lost=9)
-    assert "`harness: fenced-block`" in headline(lost(format=40), format_damage=(measured,)).next_step
+    assert "harness: fenced-block" in headline(lost(format=40), format_damage=(measured,)).next_step
     harmful = measured.model_copy(update={"own": "fenced-block", "lost": 0, "gained": 9})
-    assert "`harness: none`" in headline(lost(format=40), format_damage=(harmful,)).next_step
+    assert "harness: none" in headline(lost(format=40), format_damage=(harmful,)).next_step
     neither = measured.model_copy(update={"lost": 0})
     assert headline(lost(format=40), format_damage=(neither,)).command.startswith("crosspath show")
 

@@ -186,7 +186,7 @@ class Evaluation:
 
     def summary(self) -> str:
         """Headlines, and the decomposition of every candidate in plain words."""
-        return summary_text(self.judgement)
+        return summary_text(self.judgement, self.headlines)
 
 
 def _framed(table: str, rows: list[dict[str, object]]) -> "pd.DataFrame":

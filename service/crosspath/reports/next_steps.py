@@ -87,11 +87,11 @@ class _Case:
 
     def _or_tell(self) -> str:
         """A candidate that is told nothing of its path may be told about it."""
-        return "; or tell the model about the path: `contract: tell`" if self._losses.told == "R" else ""
+        return "; or tell the model about the path, contract: tell" if self._losses.told == "R" else ""
 
     def clean_up(self) -> Step:
         if other := self._better_clean_up():
-            return f"set `harness: {other}` for this candidate (it is {self._harness})", ""
+            return f"set harness: {other} for this candidate (it is {self._harness})", ""
         return self._look("format", "see what is wrong with the form of a reply")
 
     def _better_clean_up(self) -> str:
@@ -106,21 +106,21 @@ class _Case:
     def ask_otherwise(self) -> Step:
         if self._decomposition.undisclosed:
             told = self._decomposition.discloses
-            return f"tell the model about its own path, `contract: tell`: it is told about {told}, which is another one", ""
+            return f"tell the model about its own path, contract: tell (it is told about {told}, which is another one)", ""
         if 2 * self._losses.told_worse > self._losses.lost["model"]:
             return (
                 "tell the model nothing of the path: on the same path it is right more often when told the reference contract",
                 "",
             )
         if self._losses.kinds["model"].get("truncated", 0) * 2 > self._losses.lost["model"]:
-            return "raise `operating_point: {max_tokens}`: most of these replies were cut off", ""
+            return "raise operating_point.max_tokens: most of these replies were cut off", ""
         return self._look("model", "try another model or contract; what it wrote is shown by")
 
     def observe_the_rest(self) -> Step:
         kinds = self._losses.kinds.get("infrastructure", {})
         main = max(kinds, key=lambda one: kinds[one], default="")
         if main == "fault:budget":
-            return "raise `limits` and run the same command again: it asks only for what is missing", ""
+            return "raise the limits of the spec and run the same command again: it asks only for what is missing", ""
         if main == "fault:not_recorded":
             return self._step("answer what the recording lacks: {} prints every request", "crosspath prompts SPEC --json")
         if main == "fault:missing_program":

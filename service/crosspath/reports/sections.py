@@ -1,0 +1,170 @@
+"""The report as a list of sections, each Markdown under one heading: what the Markdown and the HTML report are both made of.
+
+Order: what must not be missed, headlines, plain words, which path; then each candidate; then stories, what is compared between
+candidates, what is kept apart from rates, reliability, cost, the whole configuration and the limits of the method.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from crosspath.analysis.abstention import abstention_lines, abstention_section
+from crosspath.analysis.configuration import configuration_section
+from crosspath.analysis.coverage import infeasible_only
+from crosspath.analysis.partitions import partition_lines, partition_section
+from crosspath.analysis.path_tables import path_lines, path_section
+from crosspath.analysis.styles import style_lines, style_section
+from crosspath.analysis.wording import control_warning, paragraph, title
+from crosspath.analysis.wording_tables import beside_compensation, wording_lines, wording_section
+from crosspath.escaping import markdown
+from crosspath.reports.breakdown_tables import validator_sensitivity_section
+from crosspath.reports.candidate_sections import candidate_parts, headline_lines
+from crosspath.reports.comparison_tables import comparison_section
+from crosspath.reports.cost_tables import spend_section
+from crosspath.reports.format_tables import format_lines, format_section
+from crosspath.reports.headlines import headlines
+from crosspath.reports.stability_tables import ranking_section, stability_lines, stability_section
+from crosspath.reports.stories import stories_section
+from crosspath.types import Decomposition, EvaluationHead, Facts, Headline, Judgement, PlannedCell, Score
+
+LIMITS = """\
+## Limits of the method
+
+- `these_replies` is exact for the stored replies and says nothing about the next draw; `these_tasks` holds for exactly these
+  tasks; `task_population` speaks of families like these and needs families, not trials, to become narrow.
+- Intervals are 95 % each, unless they are said to hold together.
+- Where all family means are equal the interval is an exact bound and wide: few families can't exclude a rare different one.
+- Damage, compensation and matched gap share one set of trials, so their sum is exact; what that set leaves out is in `missing`.
+- `worst` to `best` is not a confidence interval: it is what the lost trials could have made of the value.
+- Compensation compares two separate generations: it contains the chance of both draws.
+- Each trial is lost to one place, the first that explains it: to the path where the same reply passes on the reference path; to
+  the format where it can't be read, or another clean-up would have kept it; to the model where it declines, is cut off or empty;
+  to the path again where the reply that was told nothing is right on the reference and breaks here; to the model otherwise.
+"""
+
+MOST_IN_FULL = 16
+"""So many candidates at most have a headline and a paragraph each, and figures of their own."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One section of the report."""
+
+    text: str
+    """Markdown, its first line a heading of the second level."""
+    candidate: str | None = None
+    """Whose section it is."""
+    folded: bool = False
+    """Long or seldom needed: folded where a reader can unfold."""
+
+
+def in_short(judgement: Judgement) -> bool:
+    """Whether there are so many candidates through so many paths that the ranking stands in the place of single ones."""
+    return bool(judgement.path_rankings) and len(judgement.decompositions) > MOST_IN_FULL
+
+
+def report_sections(facts: Facts, judgement: Judgement) -> tuple[Section, ...]:
+    """Every section that has something to say, in the order in which people read them."""
+    return tuple(section for section in _sections(facts, judgement) if section.text)
+
+
+def _sections(facts: Facts, judgement: Judgement) -> Iterator[Section]:
+    short = in_short(judgement)
+    yield Section(headline_section(facts, judgement))
+    yield Section(_plain_words(judgement), folded=short)
+    yield Section(path_section(judgement.path_rankings))
+    yield from _candidates(facts, judgement, folded=short)
+    yield Section(stories_section(facts, judgement), folded=True)
+    yield Section(comparison_section(judgement))
+    yield Section(stability_section(judgement) or ranking_section(judgement.decompositions))
+    yield Section(format_section(judgement))
+    yield Section(validator_sensitivity_section(judgement))
+    yield Section(abstention_section(judgement.abstentions, facts.cells, judgement.scores))
+    yield Section(partition_section(judgement.partition_gaps))
+    yield Section(style_section(judgement.style_spreads))
+    yield Section(wording_section(judgement.wording_spreads))
+    yield Section(spend_section(judgement))
+    yield Section(configuration_section(facts.head, facts.lock), folded=True)
+    yield Section(LIMITS)
+
+
+# -- what comes first --------------------------------------------------------------------------------------------------
+
+
+def warning_lines(judgement: Judgement, head: EvaluationHead) -> list[str]:
+    """What must not be missed, as text: broken controls, a stopped evaluation, warnings, comparisons that lack trials."""
+    controls = [f"{one.candidate}: {warning}" for one in judgement.decompositions if (warning := control_warning(one))]
+    stopped = (
+        [] if head.status == "finished" else [f"The evaluation is {head.status}: what is missing is a fault, not a failure."]
+    )
+    comparisons = [comparison.warning for comparison in judgement.comparisons if comparison.warning]
+    return [*controls, *stopped, *judgement.warnings, *comparisons]
+
+
+def headline_section(facts: Facts, judgement: Judgement) -> str:
+    """One sentence per candidate, how sure it is and what to do; the sentences alone where there are very many."""
+    found = headlines(facts, judgement)
+    if not found:
+        return ""
+    return "## What to know first\n\n" + "\n".join(_headline_lines(found)) + "\n"
+
+
+def _headline_lines(found: Sequence[Headline]) -> Iterable[str]:
+    if len(found) <= MOST_IN_FULL:
+        return (line for headline in found for line in headline_lines(headline))
+    rest = f"- {len(found) - MOST_IN_FULL} more stand with their candidates below."
+    return (*(f"- {markdown(headline.sentence)}" for headline in found[:MOST_IN_FULL]), rest)
+
+
+def beside_lines(judgement: Judgement) -> list[str]:
+    """One plain sentence for each thing that is kept apart from rates and effects."""
+    return [
+        *abstention_lines(judgement.abstentions),
+        *partition_lines(judgement.partition_gaps),
+        *style_lines(judgement.style_spreads),
+        *wording_lines(judgement.wording_spreads),
+        *path_lines(judgement.path_rankings),
+        *format_lines(judgement),
+        *stability_lines(judgement),
+    ]
+
+
+def paragraphs(judgement: Judgement) -> Iterator[tuple[Decomposition, str]]:
+    """Each candidate with its paragraph."""
+    wordings = beside_compensation(judgement.wording_spreads)
+    return ((one, paragraph(one, wordings.get(one.candidate, ""))) for one in judgement.decompositions)
+
+
+def _plain_words(judgement: Judgement) -> str:
+    lines = [*(text for _, text in paragraphs(judgement)), *beside_lines(judgement)]
+    return "## In plain words\n\n" + "\n".join(markdown(line) + "\n" for line in lines)
+
+
+# -- candidates ------------------------------------------------------------------------------------------------------------
+
+
+def _candidates(facts: Facts, judgement: Judgement, *, folded: bool) -> Iterator[Section]:
+    wordings = beside_compensation(judgement.wording_spreads)
+    told = {one.candidate: one for one in headlines(facts, judgement)}
+    scores = scores_by_candidate(facts.cells, judgement.scores)
+    for one in judgement.decompositions:
+        if infeasible_only(one):
+            continue
+        name = one.candidate
+        opening = "\n".join(headline_lines(told[name])) + "\n" if name in told else ""
+        parts = candidate_parts(one, judgement, facts.cells, scores.get(name, ()), wordings.get(name, ""))
+        text = "\n".join(part for part in (f"## {markdown(title(one))}\n", opening, *parts) if part)
+        yield Section(text, candidate=name, folded=folded)
+
+
+def scores_by_candidate(planned: Sequence[PlannedCell], scores: Sequence[Score]) -> Mapping[str, Sequence[Score]]:
+    """Candidate -> the scores of its cells; one pass over the scores, however many candidates there are."""
+    wanted: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    for cell in planned:
+        if not cell.control:
+            wanted[cell.generation.digest, cell.path, cell.validator].add(cell.candidate)
+    found: dict[str, list[Score]] = defaultdict(list)
+    for score in scores:
+        for candidate in wanted.get((score.key.trial.generation, score.key.path, score.validator), ()):
+            found[candidate].append(score)
+    return found
