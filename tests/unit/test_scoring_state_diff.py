@@ -51,6 +51,19 @@ def test_carriage_returns_are_seen() -> None:
     assert content_diff(b"a\n", b"a\r\n") == ["@@ -1 +1 @@", "- a", "+ a\\r"]
 
 
+def test_blanks_at_the_end_are_said() -> None:
+    """Nobody sees them, and they are often the whole difference."""
+    assert content_diff(b"costs $5", b"costs ") == [
+        "@@ -1 +1 @@", "- costs $5", "\\ no newline at the end", "+ costs ", "\\ 1 blank at the end", "\\ no newline at the end",
+    ]  # fmt: skip
+
+
+def test_tabs_are_seen_where_white_space_alone_differs() -> None:
+    """Elsewhere they stay tabs: a changed line of a Makefile is to be read."""
+    assert content_diff(b"a\tb\n", b"a b\n") == ["@@ -1 +1 @@", "- a\\tb", "+ a b"]
+    assert content_diff(b"a\tb\n", b"a\tc\n") == ["@@ -1 +1 @@", "- a\tb", "+ a\tc"]
+
+
 def test_texts_are_literal_and_bytes_are_escaped() -> None:
     """A backslash stays one where the content is text; what is not UTF-8 has the reversible form."""
     assert readable("a\\n é".encode()) == "a\\n é"

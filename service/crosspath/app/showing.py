@@ -11,15 +11,15 @@ from crosspath.analysis.alarms import ALARM_WORDS
 from crosspath.app.adapters import make_sandbox
 from crosspath.app.evaluation import Evaluation
 from crosspath.errors import ConfigError
-from crosspath.escaping import escape, one_line, unescape
+from crosspath.escaping import one_line
 from crosspath.pipeline.plan import matched_cell
-from crosspath.scoring.state_diff import readable, state_rows
+from crosspath.reports.actions import action_lines, actions_of, indented
+from crosspath.reports.told import told
+from crosspath.scoring.state_diff import state_rows
 from crosspath.spec import Spec
 from crosspath.styles import PLAIN
 from crosspath.types import Facts, PlannedCell, Replay, ReplayJob, ReplayKey, Score, Task, Trial, TrialKey
 
-LONGEST_OUTPUT = 4000
-"""Bytes of a command's output that are shown; what comes after is counted."""
 CELLS = ("RR", "RN", "NR", "NN", "control")
 _T = TypeVar("_T")
 
@@ -81,34 +81,16 @@ def show_document(evaluation: Evaluation, chosen: Selection) -> dict[str, Any]:
         "messages": [message.model_dump(mode="json") for message in task.messages],
         "instruction": task.instruction,
         "infeasible": task.infeasible,
-        "contracts": _told(evaluation.facts, chosen.cells),
+        "contracts": told(evaluation.facts, [cell.contract for cell in chosen.cells]),
         "request_styles": _styles(evaluation.facts, chosen.cells),
         "cells": [index.cell(task, cell, chosen.trial) for cell in chosen.cells],
     }
-
-
-def _told(facts: Facts, cells: Sequence[PlannedCell]) -> dict[str, dict[str, str]]:
-    """Contract -> its text, and the part that its reference contract has not: what is said about the path."""
-    texts = {text.name: text.content for text in facts.contracts}
-    references = {contract.name: contract.reference for contract in facts.contract_specs}
-    found = {}
-    for name in dict.fromkeys(cell.contract for cell in cells):
-        text = texts.get(name, "")
-        found[name] = {"text": text, "disclosure": _disclosure(text, texts.get(references.get(name, name), text))}
-    return found
 
 
 def _styles(facts: Facts, cells: Sequence[PlannedCell]) -> dict[str, str]:
     """Request style -> the words around the instruction, of those that add any."""
     texts = {text.name: text.content for text in facts.styles if text.content != PLAIN.text}
     return {name: texts[name] for name in dict.fromkeys(cell.generation.request_style for cell in cells) if name in texts}
-
-
-def _disclosure(text: str, reference: str) -> str:
-    """Paragraphs of ``text`` that ``reference`` has not; for a reference the first two, which say how a reply travels."""
-    paragraphs = text.strip("\n").split("\n\n")
-    own = [paragraph for paragraph in paragraphs if paragraph not in reference.strip("\n").split("\n\n")]
-    return "\n\n".join(own or paragraphs[:2])
 
 
 class _Index:
@@ -141,7 +123,7 @@ class _Index:
             "done": cell.transport + (" (encoded)" if cell.encoded else ""),
             "reply": _reply(trial),
             "fault": _fault(trial, replay),
-            "actions": list(_actions(replay)) if replay else [],
+            "actions": list(actions_of(replay)) if replay else [],
             "problem": replay.delivery.problem if replay else None,
             "reason": replay.delivery.reason if replay else "",
             "setup_failed": replay.execution.setup_failed if replay and replay.execution else None,
@@ -183,26 +165,6 @@ def _fault(trial: Trial | None, replay: Replay | None) -> str | None:
     return f"{fault.boundary} {fault.type}: {fault.message}"
 
 
-def _actions(replay: Replay) -> Iterator[dict[str, Any]]:
-    results = replay.execution.results if replay.execution else ()
-    for number, action in enumerate(replay.delivery.actions):
-        result = results[number] if number < len(results) else None
-        yield {
-            "call_id": action.call_id,
-            "hops": [{"layer": hop.layer, "text": escape(hop.text)} for hop in action.hops],
-            "argv": [escape(word) for word in action.command.argv],
-            "exit_code": result.exit_code if result else None,
-            "timed_out": bool(result and result.timed_out),
-            "stdout": _output(result.stdout.data, result.stdout.size) if result else "",
-            "stderr": _output(result.stderr.data, result.stderr.size) if result else "",
-        }
-
-
-def _output(data: bytes, size: int) -> str:
-    shown = data[:LONGEST_OUTPUT]
-    return escape(shown) + (f"\n... and {size - len(shown)} more bytes" if size > len(shown) else "")
-
-
 def _score(score: Score | None) -> dict[str, Any] | None:
     if score is None:
         return None
@@ -229,15 +191,15 @@ def show_text(document: dict[str, Any], *, every: bool = False, full: bool = Fal
     """
     lines = [f"{document['task']}  tier {document['tier']}  hazards: {', '.join(document['hazards']) or 'none'}", ""]
     for message in document["messages"]:
-        lines += [f"{message['role']}:", *_indented(message["content"])]
-    lines += [*_indented(document["instruction"]), ""]
+        lines += [f"{message['role']}:", *indented(message["content"])]
+    lines += [*indented(document["instruction"]), ""]
     if document["infeasible"]:
         lines += [f"can't be done: {document['infeasible']}", ""]
-    for name, told in document["contracts"].items():
-        text = told["text" if full else "disclosure"].rstrip("\n")
-        lines += [f"told {name}:" if full else f"told {name} (--full for all of it):", *_indented(text), ""]
+    for name, words in document["contracts"].items():
+        text = words["text" if full else "disclosure"].rstrip("\n")
+        lines += [f"told {name}:" if full else f"told {name} (--full for all of it):", *indented(text), ""]
     for name, text in document["request_styles"].items():
-        lines += [f"asked {name}:", *_indented(text), ""]
+        lines += [f"asked {name}:", *indented(text), ""]
     width = max((len(cell["candidate"]) for cell in document["cells"]), default=0)
     lines += [f"  {cell['candidate']:{width}}  {cell['cell']:7}  {_verdict(cell)}" for cell in document["cells"]]
     shown = [cell for cell in document["cells"] if every or cell["matched"] or cell["cell"] == "RR"]
@@ -274,7 +236,7 @@ def _cell_lines(cell: dict[str, Any]) -> Iterator[str]:
         yield f"fault: {cell['fault']}"
     if reply := cell["reply"]:
         yield "reply:"
-        yield from _indented(reply["text"] or "") if reply["text"] or not reply["tool_calls"] else ()
+        yield from indented(reply["text"] or "") if reply["text"] or not reply["tool_calls"] else ()
         for call in reply["tool_calls"]:
             yield f"  call {call['name']} {call['arguments']}"
     if cell["problem"]:
@@ -289,68 +251,10 @@ def _cell_lines(cell: dict[str, Any]) -> Iterator[str]:
     yield _verdict(cell)
 
 
-def _arrival_lines(arrived: Sequence[str] | None, last_hop: str | None) -> Iterator[str]:
-    """What the innermost program is given, where that is known and is not simply the last hop."""
-    if arrived is None or list(arrived) == [last_hop]:
-        return
-    if not arrived:
-        yield "nothing arrives at the innermost program"
-    for text in arrived:
-        yield "arrives at the innermost program:"
-        yield from _indented(_literal(text))
-
-
-def action_lines(action: dict[str, Any], reply: str | None = None) -> Iterator[str]:
-    """One command: what each hop made of the text, the command itself, how it ended, and what it wrote.
-
-    ``reply``: the text that was shown already; a first hop that equals it is left out.
-    """
-    text = None
-    hops = list(action["hops"])
-    if hops and reply is not None and _literal(hops[0]["text"]) == reply:
-        text = hops.pop(0)["text"]
-    for hop in hops:
-        if hop["text"] == text:
-            yield f"hop {hop['layer']}: unchanged"
-            continue
-        text = hop["text"]
-        yield f"hop {hop['layer']}:"
-        yield from _indented(_literal(text))
-    if action.get("gives_up"):
-        yield f"the path gives up at {action['gives_up']}"
-    yield from _arrival_lines(action.get("arrived"), text)
-    if "{packages}" in "".join(action["argv"]):
-        yield "command: ours, which carries the text through the layers that interpret it, inside the sandbox"
-    else:
-        yield "command:"
-        for number, word in enumerate(action["argv"]):
-            yield from _word_lines(number, "(the text of the last hop)" if word == text else _literal(word))
-    yield "TIME LIMIT: it was still running and was ended" if action["timed_out"] else f"exit {action['exit_code']}"
-    for stream in ("stdout", "stderr"):
-        if action[stream]:
-            yield f"{stream}:"
-            yield from _indented(_literal(action[stream]).removesuffix("\n"))
-
-
-def _word_lines(number: int, word: str) -> Iterator[str]:
-    first, *rest = word.split("\n")
-    yield f"  {number} | {first}"
-    yield from (f"    | {line}" for line in rest)
-
-
-def _literal(escaped: str) -> str:
-    """The text itself where it is one: in a tool about quoting nobody should have to count doubled backslashes."""
-    return readable(unescape(escaped))
-
-
 def _state_lines(state: Sequence[dict[str, Any]]) -> Iterator[str]:
     for row in state:
         yield f"  {'=' if row['equal'] else '!'} {row['path']}"
         yield from (f"      {line}" for line in row.get("diff", ()))
-
-
-def _indented(text: str) -> list[str]:
-    return [f"  | {line}" for line in text.split("\n")]
 
 
 # -- going there ---------------------------------------------------------------------------------------------------------

@@ -5,9 +5,9 @@ from typing import Any
 
 from crosspath.app.adapters import make_sandbox
 from crosspath.app.resolve import Own
-from crosspath.app.showing import action_lines
 from crosspath.errors import ConfigError, SandboxError
 from crosspath.escaping import escape, one_line, unescape
+from crosspath.reports.actions import action_lines
 from crosspath.scoring.state_diff import readable
 from crosspath.transports import REPORT, Path, Watch, Watched, assemble, find_path, watched
 from crosspath.types import Action, Delivery, ExecResult, Execution, Fault, ReplayJob, ReplayKey, Reply, Task, TrialKey

@@ -12,6 +12,7 @@ from crosspath.types import CheckResult, FileEntry, Replay, Score, StateEntry, T
 LINES_OF_CONTEXT = 2
 LONGEST_DIFF = 200
 """Lines; what comes after is counted."""
+TAB, VISIBLE_TAB = "\t", "\\t"
 
 
 def state_rows(task: Task, replay: Replay, score: Score | None) -> list[dict[str, Any]]:
@@ -109,14 +110,27 @@ def _describe(entry: FileEntry | StateEntry | None) -> str:
 
 
 def content_diff(expected: bytes, actual: bytes) -> list[str]:
-    """Lines as in a unified diff, for people; like git it says where a last line has no newline."""
+    """Lines as in a unified diff, for people; like git it says where a last line has no newline.
+
+    What can't be seen is said or shown: blanks at the end of a changed line, and tabs where white space alone differs.
+    """
     lines = list(difflib.unified_diff(_lines(expected), _lines(actual), n=LINES_OF_CONTEXT, lineterm=""))[2:]
-    shown: list[str] = []
-    for line in lines[:LONGEST_DIFF]:
-        shown.append((line if line.startswith("@@") else f"{line[0]} {line[1:]}").removesuffix("\n"))
-        if not line.startswith("@@") and not line.endswith("\n"):
-            shown.append("\\ no newline at the end")
+    white = b"".join(expected.split()) == b"".join(actual.split())
+    shown = [part for line in lines[:LONGEST_DIFF] for part in _shown(line, white)]
     return shown + ([f"... {len(lines) - LONGEST_DIFF} more lines"] if len(lines) > LONGEST_DIFF else [])
+
+
+def _shown(line: str, white: bool) -> Iterator[str]:
+    """One line of a diff, and notes about what can't be seen of it. ``white``: white space alone differs."""
+    if line.startswith("@@"):
+        yield line
+        return
+    sign, text = line[0], line[1:].removesuffix("\n")
+    yield f"{sign} {text if sign == ' ' or not white else text.replace(TAB, VISIBLE_TAB)}"
+    if sign != " " and (blanks := len(text) - len(text.rstrip(" "))):
+        yield f"\\ {blanks} blank{'s' if blanks > 1 else ''} at the end"
+    if not line.endswith("\n"):
+        yield "\\ no newline at the end"
 
 
 def _lines(content: bytes) -> list[str]:
