@@ -58,6 +58,7 @@ def _tree() -> typer.Typer:
         house_commands,
         import_command,
         published_command,
+        noise_command,
         recommend_command,
         scan_command,
         style_commands,
@@ -70,6 +71,7 @@ def _tree() -> typer.Typer:
     published_command.register(app)
     recommend_command.register(app)
     scan_command.register(app)
+    noise_command.register(app)
     house_commands.register(app)
     return app
 

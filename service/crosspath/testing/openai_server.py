@@ -29,6 +29,8 @@ class Received:
     path: str
     headers: Mapping[str, str]
     body: dict[str, Any]
+    in_flight: int = 1
+    """Chat requests that the server holds at this moment, this one included."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,7 @@ class OpenAIServer:
         self._log_file = log_file
         self._loop = asyncio.new_event_loop()
         self._connections: set[asyncio.Task[None]] = set()
+        self._in_flight = 0
         self._thread = threading.Thread(target=self._loop.run_forever, name="openai-server", daemon=True)
 
     @property
@@ -194,15 +197,19 @@ class OpenAIServer:
         """Answer one request; False when the connection is over."""
         method, path, headers = _head(await reader.readuntil(b"\r\n\r\n"))
         body = await reader.readexactly(int(headers.get("content-length", 0)))
-        turn = self._turn(method, path, headers, body)
-        await asyncio.sleep(turn.before_s)
-        await _send(writer, turn)
+        self._in_flight += method != "GET"
+        try:
+            turn = self._turn(method, path, headers, body)
+            await asyncio.sleep(turn.before_s)
+            await _send(writer, turn)
+        finally:
+            self._in_flight -= method != "GET"
         return turn.reset_after is None
 
     def _turn(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Turn:
         if method == "GET":
             return self._models
-        received = Received(len(self.requests) + 1, path, headers, json.loads(body or b"{}"))
+        received = Received(len(self.requests) + 1, path, headers, json.loads(body or b"{}"), self._in_flight)
         self.requests.append(received)
         self._log(received)
         turn = self._scripted(received)
