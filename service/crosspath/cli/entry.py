@@ -53,12 +53,13 @@ def main() -> None:
 @cache
 def _tree() -> typer.Typer:
     from crosspath.cli import (
+        card_commands,
         catalogue_commands,
         evaluation_commands,
         house_commands,
         import_command,
-        published_command,
         noise_command,
+        published_command,
         recommend_command,
         scan_command,
         style_commands,
@@ -70,8 +71,9 @@ def _tree() -> typer.Typer:
     import_command.register(app)
     published_command.register(app)
     recommend_command.register(app)
-    scan_command.register(app)
     noise_command.register(app)
+    scan_command.register(app)
+    card_commands.register(app)
     house_commands.register(app)
     return app
 

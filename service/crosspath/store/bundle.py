@@ -19,8 +19,9 @@ import pyarrow.parquet as pq
 
 from crosspath import __version__
 from crosspath.errors import StoreError, boundary
+from crosspath.reports.card import card_files
 from crosspath.reports.figures import evaluation_figures
-from crosspath.reports.markdown import report_markdown
+from crosspath.reports.markdown import in_short, report_markdown
 from crosspath.store.bundle_tables import FACT_TABLES, Table, judgement_tables
 from crosspath.types import (
     Contract,
@@ -123,6 +124,7 @@ def _write_everything(facts: Facts, judgement: Judgement, into: Path) -> None:
     _write(into / "judgement.json", _pretty(judgement.model_dump(mode="json", exclude={"scores"})))
     _write(into / "report.md", _report(facts, judgement))
     _write_figures(facts, judgement, into)
+    _write_cards(facts, judgement, into)
     files = {name: _file_entry(into / name) for name in sorted(_files(into))}
     _write(into / INDEX, _pretty({"format": FORMAT, "crosspath": __version__, "rows": rows, "files": files}))
 
@@ -151,6 +153,12 @@ def _read_text(directory: Path, entry: Mapping[str, str]) -> Text:
 def _write_figures(facts: Facts, judgement: Judgement, into: Path) -> None:
     for name, picture in evaluation_figures(facts, judgement).items():
         _write(into / f"figures/{name}", picture)
+
+
+def _write_cards(facts: Facts, judgement: Judgement, into: Path) -> None:
+    """The card of each candidate; of very many paths none, because `crosspath card` makes the one that is wanted."""
+    for name, text in () if in_short(judgement) else card_files(facts, judgement):
+        _write(into / f"cards/{name}", text.encode("utf-8", "backslashreplace"))
 
 
 def _write_table(table: Table, records: Sequence[Record], into: Path) -> int:

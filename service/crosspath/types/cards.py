@@ -1,8 +1,9 @@
 """The harness card: all that is needed to compare one candidate, or to repeat it, as one record; and what a check of it finds."""
 
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from crosspath.types.base import JSON, Record
 from crosspath.types.candidates import Candidate, Cleanup, Reference
@@ -104,7 +105,7 @@ class Card(Record):
     sent: dict[Side, JSON] = Field(default_factory=dict[Side, JSON])
     """One body that was really sent, for each contract that was told, messages left out."""
     reference: Reference
-    trials: int
+    trials: int = Field(ge=1)
     tasks: tuple[CardTask, ...]
     contracts: tuple[Contract, ...] = ()
     contract_digests: dict[str, str]
@@ -134,6 +135,29 @@ class Card(Record):
     """Version of the form of the page that was written with it."""
     page_sha256: str
     """Of that page, line ends and white space at the end of lines apart."""
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        """One outcome for each trial: whoever reads a card may rely on it before anything is counted."""
+        feasible = [task for task in self.tasks if not task.infeasible]
+        easy = [task for task in feasible if task.tier == 0]
+        _require_length("replies", self.replies, len(self.tasks) * self.trials)
+        _require_length("outcomes", {cell.name: cell.outcomes for cell in self.cells}, len(feasible) * self.trials)
+        for name, number in (("states", len(easy)), ("declining", len(self.tasks))):
+            some = {cell.name: found for cell in self.cells if (found := getattr(cell, name))}
+            _require_length(name, some, number * self.trials)
+        names = [cell.name for cell in self.cells]
+        if len(set(names)) < len(names) or any(c.name not in (c.told + c.done, "control") for c in self.cells):
+            raise ValueError(f"cells: {', '.join(names)} are not told and done as they are called, each once")
+        if len({task.label for task in self.tasks}) < len(self.tasks):
+            raise ValueError("tasks: one stands twice")
+        return self
+
+
+def _require_length(field: str, lists: Mapping[Any, Sequence[object]], length: int) -> None:
+    for name, found in lists.items():
+        if len(found) != length:
+            raise ValueError(f"{field}.{name}: {len(found)} entries; its tasks and trials make {length}")
 
 
 CheckStatus = Literal["holds", "differs", "unavailable"]
