@@ -1,6 +1,7 @@
 """One candidate in the report: its headline, the 2x2, how far replies get, effects, causes, rates, groups of tasks, control."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from crosspath.analysis.alarms import alarm_counts
 from crosspath.analysis.stages import stage_of
@@ -10,7 +11,18 @@ from crosspath.escaping import markdown, one_line
 from crosspath.reports.breakdown_tables import breakdown_section
 from crosspath.reports.effect_tables import effects_table
 from crosspath.reports.funnel_tables import funnel_section
+from crosspath.reports.loss_tables import losses_table
 from crosspath.types import Cell, Decomposition, Headline, Judgement, PlannedCell, Score
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a section."""
+
+    text: str
+    """Markdown, its first line a heading of the third level; without one where it opens its section."""
+    folded: bool = False
+    """Long or seldom needed: folded where a reader can unfold."""
 
 
 def headline_lines(headline: Headline) -> list[str]:
@@ -36,21 +48,22 @@ def candidate_parts(
     planned: Sequence[PlannedCell],
     scores: Sequence[Score],
     wordings: str = "",
-) -> Iterator[str]:
-    """The parts of one candidate's section, each Markdown that starts with a heading; empty ones are left out."""
-    cells = decomposition.cells
+) -> Iterator[Part]:
+    """The parts of one candidate's section; those that have nothing to say are left out."""
+    name, cells = decomposition.candidate, decomposition.cells
     parts = (
-        _two_by_two(decomposition),
-        funnel_section(judgement, decomposition.candidate),
-        effects_table(decomposition, wordings),
-        _causes(cells),
-        _rates(cells),
-        _tiers(cells),
-        breakdown_section(judgement, decomposition.candidate),
-        failing_tasks(decomposition.candidate, planned, scores),
-        _control(decomposition),
+        Part(_two_by_two(decomposition)),
+        Part(losses_table(judgement, name)),
+        Part(funnel_section(judgement, name)),
+        Part(effects_table(decomposition, wordings)),
+        Part(_control(decomposition)),
+        Part(_causes(cells), folded=True),
+        Part(_rates(cells), folded=True),
+        Part(_tiers(cells), folded=True),
+        Part(breakdown_section(judgement, name), folded=True),
+        Part(failing_tasks(name, planned, scores), folded=True),
     )
-    return (headed(part) for part in parts if part)
+    return (Part(headed(part.text), part.folded) for part in parts if part.text)
 
 
 def headed(part: str) -> str:

@@ -10,11 +10,11 @@ from crosspath.reports.effect_tables import effects_table
 from crosspath.reports.sections import (
     MOST_IN_FULL,
     beside_lines,
+    grave_lines,
     headline_section,
     in_short,
     paragraphs,
     report_sections,
-    warning_lines,
 )
 from crosspath.types import Decomposition, EvaluationHead, Facts, Headline, Judgement
 
@@ -40,8 +40,8 @@ def report_short(facts: Facts, judgement: Judgement) -> str:
 
 
 def opening(facts: Facts, judgement: Judgement) -> str:
-    """The name of the evaluation, where it comes from, and what must not be missed."""
-    warnings = "".join(f"> **{markdown(line)}**\n>\n" for line in warning_lines(judgement, facts.head))
+    """The name of the evaluation, where it comes from, and why some of it may not be used."""
+    warnings = "".join(f"> **{markdown(line)}**\n>\n" for line in grave_lines(judgement, facts.head))
     return "\n".join(part for part in (f"# {markdown(facts.head.id)}\n", _derivation(facts.head), warnings) if part)
 
 

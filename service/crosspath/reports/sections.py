@@ -18,7 +18,7 @@ from crosspath.analysis.wording import control_warning, paragraph, title
 from crosspath.analysis.wording_tables import beside_compensation, wording_lines, wording_section
 from crosspath.escaping import markdown
 from crosspath.reports.breakdown_tables import validator_sensitivity_section
-from crosspath.reports.candidate_sections import candidate_parts, headline_lines
+from crosspath.reports.candidate_sections import Part, candidate_parts, headline_lines
 from crosspath.reports.comparison_tables import comparison_section
 from crosspath.reports.cost_tables import spend_section
 from crosspath.reports.format_tables import format_lines, format_section
@@ -50,12 +50,21 @@ MOST_IN_FULL = 16
 class Section:
     """One section of the report."""
 
-    text: str
-    """Markdown, its first line a heading of the second level."""
+    parts: tuple[Part, ...]
+    """The first one opens with a heading of the second level."""
     candidate: str | None = None
     """Whose section it is."""
     folded: bool = False
     """Long or seldom needed: folded where a reader can unfold."""
+
+    @property
+    def text(self) -> str:
+        """All of it as Markdown."""
+        return "\n".join(part.text for part in self.parts)
+
+
+def _section(text: str, *, folded: bool = False) -> Section:
+    return Section((Part(text),) if text else (), folded=folded)
 
 
 def in_short(judgement: Judgement) -> bool:
@@ -65,40 +74,43 @@ def in_short(judgement: Judgement) -> bool:
 
 def report_sections(facts: Facts, judgement: Judgement) -> tuple[Section, ...]:
     """Every section that has something to say, in the order in which people read them."""
-    return tuple(section for section in _sections(facts, judgement) if section.text)
+    return tuple(section for section in _sections(facts, judgement) if section.parts)
 
 
 def _sections(facts: Facts, judgement: Judgement) -> Iterator[Section]:
     short = in_short(judgement)
-    yield Section(headline_section(facts, judgement))
-    yield Section(_plain_words(judgement), folded=short)
-    yield Section(path_section(judgement.path_rankings))
+    yield _section(headline_section(facts, judgement))
+    yield _section(_warnings(judgement))
+    yield _section(_plain_words(judgement), folded=short)
+    yield _section(path_section(judgement.path_rankings))
     yield from _candidates(facts, judgement, folded=short)
-    yield Section(stories_section(facts, judgement), folded=True)
-    yield Section(comparison_section(judgement))
-    yield Section(stability_section(judgement) or ranking_section(judgement.decompositions))
-    yield Section(format_section(judgement))
-    yield Section(validator_sensitivity_section(judgement))
-    yield Section(abstention_section(judgement.abstentions, facts.cells, judgement.scores))
-    yield Section(partition_section(judgement.partition_gaps))
-    yield Section(style_section(judgement.style_spreads))
-    yield Section(wording_section(judgement.wording_spreads))
-    yield Section(spend_section(judgement))
-    yield Section(configuration_section(facts.head, facts.lock), folded=True)
-    yield Section(LIMITS)
+    yield _section(stories_section(facts, judgement), folded=True)
+    yield _section(comparison_section(judgement))
+    yield _section(stability_section(judgement) or ranking_section(judgement.decompositions))
+    yield _section(format_section(judgement))
+    yield _section(validator_sensitivity_section(judgement))
+    yield _section(abstention_section(judgement.abstentions, facts.cells, judgement.scores))
+    yield _section(partition_section(judgement.partition_gaps))
+    yield _section(style_section(judgement.style_spreads))
+    yield _section(wording_section(judgement.wording_spreads))
+    yield _section(spend_section(judgement))
+    yield _section(configuration_section(facts.head, facts.lock), folded=True)
+    yield _section(LIMITS)
 
 
 # -- what comes first --------------------------------------------------------------------------------------------------
 
 
-def warning_lines(judgement: Judgement, head: EvaluationHead) -> list[str]:
-    """What must not be missed, as text: broken controls, a stopped evaluation, warnings, comparisons that lack trials."""
+def grave_lines(judgement: Judgement, head: EvaluationHead) -> list[str]:
+    """Why some of the report may not be used, as text: controls that don't hold, an evaluation that was stopped."""
     controls = [f"{one.candidate}: {warning}" for one in judgement.decompositions if (warning := control_warning(one))]
-    stopped = (
-        [] if head.status == "finished" else [f"The evaluation is {head.status}: what is missing is a fault, not a failure."]
-    )
-    comparisons = [comparison.warning for comparison in judgement.comparisons if comparison.warning]
-    return [*controls, *stopped, *judgement.warnings, *comparisons]
+    stopped = f"The evaluation is {head.status}: what is missing is a fault, not a failure."
+    return controls if head.status == "finished" else [*controls, stopped]
+
+
+def _warnings(judgement: Judgement) -> str:
+    lines = [*judgement.warnings, *(f"{one.warning}." for one in judgement.comparisons if one.warning)]
+    return "## What must not be missed\n\n" + "".join(f"- **{markdown(line)}**\n" for line in lines) if lines else ""
 
 
 def headline_section(facts: Facts, judgement: Judgement) -> str:
@@ -145,16 +157,14 @@ def _plain_words(judgement: Judgement) -> str:
 
 def _candidates(facts: Facts, judgement: Judgement, *, folded: bool) -> Iterator[Section]:
     wordings = beside_compensation(judgement.wording_spreads)
-    told = {one.candidate: one for one in headlines(facts, judgement)}
+    told = {one.candidate: one for one in headlines(facts, judgement)} if folded else {}
     scores = scores_by_candidate(facts.cells, judgement.scores)
     for one in judgement.decompositions:
-        if infeasible_only(one):
-            continue
-        name = one.candidate
-        opening = "\n".join(headline_lines(told[name])) + "\n" if name in told else ""
-        parts = candidate_parts(one, judgement, facts.cells, scores.get(name, ()), wordings.get(name, ""))
-        text = "\n".join(part for part in (f"## {markdown(title(one))}\n", opening, *parts) if part)
-        yield Section(text, candidate=name, folded=folded)
+        if not infeasible_only(one):
+            name = one.candidate
+            opening = "\n".join(("", *headline_lines(told[name]), "")) if name in told else ""
+            parts = candidate_parts(one, judgement, facts.cells, scores.get(name, ()), wordings.get(name, ""))
+            yield Section((Part(f"## {markdown(title(one))}\n{opening}"), *parts), candidate=name, folded=folded)
 
 
 def scores_by_candidate(planned: Sequence[PlannedCell], scores: Sequence[Score]) -> Mapping[str, Sequence[Score]]:
