@@ -15,9 +15,11 @@ from crosspath.analysis.tables import DECLINING_COLUMNS
 from crosspath.analysis.wording_tables import WORDING_COLUMNS, wording_rows
 from crosspath.pipeline.fact_index import FactIndex
 from crosspath.pipeline.plan import matched_cell
+from crosspath.reports.cost_tables import COST_COLUMNS, cost_rows
 from crosspath.reports.document import evaluation_document
 from crosspath.reports.headlines import headlines
 from crosspath.reports.markdown import report_markdown, summary_text
+from crosspath.reports.reliability_tables import RELIABILITY_COLUMNS, reliability_rows
 from crosspath.types import Comparison, Decomposition, Facts, Headline, Judgement
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ _EMPTY = {
     "abstentions": DECLINING_COLUMNS,
     "funnels": FUNNEL_COLUMNS,
     "breakdowns": BREAKDOWN_COLUMNS,
+    "reliability": RELIABILITY_COLUMNS,
+    "costs": COST_COLUMNS,
 }  # fmt: skip
 """Columns of frames without a row: nothing failed or was misreported, no path to compare with, no held-out task, or only one
 request style."""
@@ -163,6 +167,17 @@ class Evaluation:
     def breakdowns(self) -> "pd.DataFrame":
         """One row per candidate, cell and family, tier or hazard: counts, causes, ``damage`` for the same replies (-1 to 1)."""
         return _framed("breakdowns", breakdown_rows(self.judgement.breakdowns))
+
+    @cached_property
+    def reliability(self) -> "pd.DataFrame":
+        """One row per candidate, cell (RR and as deployed) and k: pass^k as ``value`` (0 to 1) with its interval, how many tasks
+        are right each time, sometimes or never, how many got the same reply each time; empty where each task has one trial."""
+        return _framed("reliability", reliability_rows(self.judgement.reliability))
+
+    @cached_property
+    def costs(self) -> "pd.DataFrame":
+        """One row per candidate as deployed: tokens, USD and latency (seconds) of its replies, and tokens and USD per pass."""
+        return _framed("costs", cost_rows(self.judgement.costs))
 
     def _frame(self, table: str) -> "pd.DataFrame":
         return _framed(table, getattr(decomposition_tables(self.judgement, self.facts.cells), table))
