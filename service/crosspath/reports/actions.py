@@ -40,7 +40,9 @@ def interpreted_inside(action: dict[str, Any]) -> bool:
 
 def ended(action: dict[str, Any]) -> str:
     """How a command ended."""
-    return "TIME LIMIT: it was still running and was ended" if action["timed_out"] else f"exit {action['exit_code']}"
+    if action["timed_out"]:
+        return "TIME LIMIT: it was still running and was ended"
+    return "no exit status: it was ended from outside" if action["exit_code"] is None else f"exit {action['exit_code']}"
 
 
 def action_lines(action: dict[str, Any], reply: str | None = None) -> Iterator[str]:

@@ -77,6 +77,7 @@ from crosspath.types.results import (
     WordingSpread,
 )
 from crosspath.types.stability import Arrangement, FragileTask, ModelRates, PairOrder, RankStability, Sureness
+from crosspath.types.stories import Story
 from crosspath.types.styles import RequestStyle
 from crosspath.types.tasks import Compare, EntryKind, FileEntry, Message, Observer, Partition, Secret, Task
 from crosspath.types.tellings import PLAIN_CONTRACTS, PLAIN_PATHS, TELL, WORDINGS, Telling, is_reserved
@@ -191,6 +192,7 @@ __all__ = [
     "Standing",
     "StateEntry",
     "StateKind",
+    "Story",
     "StyleSpread",
     "Sureness",
     "Task",
