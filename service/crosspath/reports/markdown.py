@@ -16,14 +16,14 @@ from crosspath.reports.sections import (
     paragraphs,
     report_sections,
 )
-from crosspath.types import Decomposition, EvaluationHead, Facts, Headline, Judgement
+from crosspath.types import Decomposition, EvaluationHead, Facts, Headline, Judgement, Published
 
 __all__ = ["MOST_IN_FULL", "in_short", "opening", "report_markdown", "report_short", "summary_text"]
 
 
-def report_markdown(facts: Facts, judgement: Judgement) -> str:
-    """The whole report."""
-    sections = (section.text for section in report_sections(facts, judgement))
+def report_markdown(facts: Facts, judgement: Judgement, published: Sequence[Published] = ()) -> str:
+    """The whole report. ``published``: tables of others that are shown beside what was measured."""
+    sections = (section.text for section in report_sections(facts, judgement, published))
     return "\n".join((opening(facts, judgement), *sections))
 
 

@@ -20,12 +20,14 @@ from crosspath.escaping import markdown
 from crosspath.reports.breakdown_tables import validator_sensitivity_section
 from crosspath.reports.candidate_sections import Part, candidate_parts, headline_lines
 from crosspath.reports.comparison_tables import comparison_section
-from crosspath.reports.cost_tables import spend_section
+from crosspath.reports.cost_tables import cost_lines, spend_section
 from crosspath.reports.format_tables import format_lines, format_section
 from crosspath.reports.headlines import headlines
+from crosspath.reports.published_tables import published_section
+from crosspath.reports.reliability_tables import reliability_lines, reliability_section
 from crosspath.reports.stability_tables import ranking_section, stability_lines, stability_section
 from crosspath.reports.stories import stories_section
-from crosspath.types import Decomposition, EvaluationHead, Facts, Headline, Judgement, PlannedCell, Score
+from crosspath.types import Comparison, Decomposition, EvaluationHead, Facts, Headline, Judgement, PlannedCell, Published, Score
 
 LIMITS = """\
 ## Limits of the method
@@ -46,6 +48,10 @@ MOST_IN_FULL = 16
 """So many candidates at most have a headline and a paragraph each, and figures of their own."""
 
 
+MOST_COMPARISONS = 3
+"""Comparisons that lack trials and are named one by one before the comparisons themselves."""
+
+
 @dataclass(frozen=True)
 class Section:
     """One section of the report."""
@@ -63,8 +69,8 @@ class Section:
         return "\n".join(part.text for part in self.parts)
 
 
-def _section(text: str, *, folded: bool = False) -> Section:
-    return Section((Part(text),) if text else (), folded=folded)
+def _section(text: str, *, folded: bool = False, folded_inside: bool = False) -> Section:
+    return Section((Part(text, folded_inside),) if text else (), folded=folded)
 
 
 def in_short(judgement: Judgement) -> bool:
@@ -72,27 +78,33 @@ def in_short(judgement: Judgement) -> bool:
     return bool(judgement.path_rankings) and len(judgement.decompositions) > MOST_IN_FULL
 
 
-def report_sections(facts: Facts, judgement: Judgement) -> tuple[Section, ...]:
-    """Every section that has something to say, in the order in which people read them."""
-    return tuple(section for section in _sections(facts, judgement) if section.parts)
+def report_sections(facts: Facts, judgement: Judgement, published: Sequence[Published] = ()) -> tuple[Section, ...]:
+    """Every section that has something to say, in the order in which people read them.
+
+    ``published``: tables of others that are shown beside what was measured.
+    """
+    return tuple(section for section in _sections(facts, judgement, published) if section.parts)
 
 
-def _sections(facts: Facts, judgement: Judgement) -> Iterator[Section]:
+def _sections(facts: Facts, judgement: Judgement, published: Sequence[Published]) -> Iterator[Section]:
     short = in_short(judgement)
     yield _section(headline_section(facts, judgement))
     yield _section(_warnings(judgement))
     yield _section(_plain_words(judgement), folded=short)
     yield _section(path_section(judgement.path_rankings))
     yield from _candidates(facts, judgement, folded=short)
-    yield _section(stories_section(facts, judgement), folded=True)
+    yield _section(stories_section(facts, judgement), folded_inside=True)
     yield _section(comparison_section(judgement))
     yield _section(stability_section(judgement) or ranking_section(judgement.decompositions))
+    for one in published:
+        yield _section(published_section(one, judgement))
     yield _section(format_section(judgement))
     yield _section(validator_sensitivity_section(judgement))
     yield _section(abstention_section(judgement.abstentions, facts.cells, judgement.scores))
     yield _section(partition_section(judgement.partition_gaps))
     yield _section(style_section(judgement.style_spreads))
     yield _section(wording_section(judgement.wording_spreads))
+    yield _section(reliability_section(judgement))
     yield _section(spend_section(judgement))
     yield _section(configuration_section(facts.head, facts.lock), folded=True)
     yield _section(LIMITS)
@@ -109,8 +121,14 @@ def grave_lines(judgement: Judgement, head: EvaluationHead) -> list[str]:
 
 
 def _warnings(judgement: Judgement) -> str:
-    lines = [*judgement.warnings, *(f"{one.warning}." for one in judgement.comparisons if one.warning)]
+    lines = [*judgement.warnings, *_comparison_warnings([one for one in judgement.comparisons if one.warning])]
     return "## What must not be missed\n\n" + "".join(f"- **{markdown(line)}**\n" for line in lines) if lines else ""
+
+
+def _comparison_warnings(found: Sequence[Comparison]) -> list[str]:
+    if len(found) <= MOST_COMPARISONS:
+        return [f"{one.warning}." for one in found]
+    return [f"{len(found)} comparisons of two candidates lack trials on one side: what that may change stands with each of them."]
 
 
 def headline_section(facts: Facts, judgement: Judgement) -> str:
@@ -138,6 +156,8 @@ def beside_lines(judgement: Judgement) -> list[str]:
         *path_lines(judgement.path_rankings),
         *format_lines(judgement),
         *stability_lines(judgement),
+        *reliability_lines(judgement),
+        *cost_lines(judgement),
     ]
 
 

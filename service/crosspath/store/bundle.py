@@ -21,6 +21,7 @@ from crosspath import __version__
 from crosspath.errors import StoreError, boundary
 from crosspath.reports.card import card_files
 from crosspath.reports.figures import evaluation_figures
+from crosspath.reports.html import report_html
 from crosspath.reports.markdown import in_short, report_markdown
 from crosspath.store.bundle_tables import FACT_TABLES, Table, judgement_tables
 from crosspath.types import (
@@ -61,10 +62,6 @@ def write_bundle(facts: Facts, judgement: Judgement, directory: Path) -> None:
             _swap(fresh, directory)
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
-
-
-def _report(facts: Facts, judgement: Judgement) -> bytes:
-    return report_markdown(facts, judgement).encode("utf-8", "backslashreplace")
 
 
 def read_bundle(directory: Path) -> Facts:
@@ -122,8 +119,7 @@ def _write_everything(facts: Facts, judgement: Judgement, into: Path) -> None:
     _write(into / "lock.json", _pretty(facts.lock.model_dump(mode="json")))
     _write(into / "plan.json", _pretty(_plan(facts, into)))
     _write(into / "judgement.json", _pretty(judgement.model_dump(mode="json", exclude={"scores"})))
-    _write(into / "report.md", _report(facts, judgement))
-    _write_figures(facts, judgement, into)
+    _write_reports(facts, judgement, into)
     _write_cards(facts, judgement, into)
     files = {name: _file_entry(into / name) for name in sorted(_files(into))}
     _write(into / INDEX, _pretty({"format": FORMAT, "crosspath": __version__, "rows": rows, "files": files}))
@@ -150,9 +146,14 @@ def _read_text(directory: Path, entry: Mapping[str, str]) -> Text:
     return Text(name=entry["name"], version=entry["version"], digest=entry["digest"], content=content)
 
 
-def _write_figures(facts: Facts, judgement: Judgement, into: Path) -> None:
-    for name, picture in evaluation_figures(facts, judgement).items():
+def _write_reports(facts: Facts, judgement: Judgement, into: Path) -> None:
+    """The report in both forms, and its figures: they stand in the HTML, too, so that this one file is enough."""
+    figures = evaluation_figures(facts, judgement)
+    for name, picture in figures.items():
         _write(into / f"figures/{name}", picture)
+    pages = {"report.md": report_markdown(facts, judgement), "report.html": report_html(facts, judgement, figures)}
+    for name, text in pages.items():
+        _write(into / name, text.encode("utf-8", "backslashreplace"))
 
 
 def _write_cards(facts: Facts, judgement: Judgement, into: Path) -> None:
