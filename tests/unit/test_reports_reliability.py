@@ -76,7 +76,7 @@ def test_the_sentence_has_no_cell_code(judgement: Judgement) -> None:
     assert "(1 more lack a verdict on some trial)" in first
     assert second.startswith(
         "adaptive on nested-shell: of 3 tasks tried 3 times each, 3 were right each time, 0 sometimes and 0 never. "
-        "All 3 trials of a task are right in 100.0 %"
+        "The chance that all 3 trials of a task are right is 100.0 %"
     )
     for line in (first, second):
         assert not {"RR", "NN", "RN", "pass^"} & set(line.split())
@@ -151,8 +151,8 @@ def test_what_each_candidate_takes_is_said(judgement: Judgement) -> None:
         "within 3.00 s."
     )
     text = plain(spend_section(judgement))
-    assert "| fresh: requests that were answered | 30 | 3,600 | 420 | – | – | 0 | 0.030 | 0 |" in text
-    assert "| failed: requests that were sent again or given up | 6 | 0 | 0 | – | – | 0 | 0.00 | 0 |" in text
+    assert "| fresh: requests that were answered | 30 | 3,600 | – | 420 | – | 0 | 0.030 | 0 |" in text
+    assert "| failed: requests that were sent again or given up | 6 | 0 | – | 0 | – | 0 | 0.00 | 0 |" in text
     assert "| adaptive | 9 | 9 | 9 | 134 | 134 | 0.0010 | 0.0010 | 0 | 2.00 s | 3.00 s | 3.00 s | 3.00 s |" in text
 
 
@@ -161,7 +161,7 @@ def test_an_unknown_price_is_said_and_never_zero() -> None:
     found = judged(asked(evaluation(trials=2)[0], cost_usd=None))
     assert "a right answer takes 134 tokens and an unknown cost" in cost_lines(found)[1]
     text = plain(spend_section(found))
-    assert "| fresh: requests that were answered | 24 | 2,880 | 336 | – | – | 0 | – | 24 |" in text
+    assert "| fresh: requests that were answered | 24 | 2,880 | – | 336 | – | 0 | – | 24 |" in text
     assert "| adaptive | 6 | 6 | 6 | 134 | 134 | – | – | 6 |" in text
 
 
@@ -171,8 +171,8 @@ def test_sessions_are_listed() -> None:
     moved = tuple(a.model_copy(update={"session": 1 + place % 2}) for place, a in enumerate(facts.attempts))
     starts = ((1_764_400_000.0, None), (1_764_500_000.0, 1_764_500_060.0))
     text = spend_section(judged(facts.model_copy(update={"attempts": moved, "sessions": starts})))
-    assert "| 1 | 2025-11-29 07:06:40 | – | 6 | 0 | 0 | 720 | 84 |" in text
-    assert "| 2 | 2025-11-30 10:53:20 | 2025-11-30 10:54:20 | 6 | 0 | 0 | 720 | 84 |" in text
+    assert "| 1 | 2025-11-29 07:06:40 | – | 6 | 0 | 0 | 720 | – | 84 |" in text
+    assert "| 2 | 2025-11-30 10:53:20 | 2025-11-30 10:54:20 | 6 | 0 | 0 | 720 | – | 84 |" in text
     assert "By session" not in spend_section(judged(facts))
 
 

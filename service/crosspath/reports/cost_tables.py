@@ -100,11 +100,13 @@ def spend_section(judgement: Judgement) -> str:
     return "\n".join(part for part in parts if part)
 
 
-_USAGE_HEAD = ["tokens in", "out", "of these reasoning", "of those in cached", "unknown for", "USD known", "unknown for"]
+_USAGE_HEAD = [
+    "tokens in", "cached (of in)", "tokens out", "reasoning (of out)", "tokens unknown for", "USD", "USD unknown for",
+]  # fmt: skip
 
 
 def _usage_cells(usages: Usages) -> list[object]:
-    counts = (usages.prompt_tokens, usages.completion_tokens, usages.reasoning_tokens, usages.cached_tokens)
+    counts = (usages.prompt_tokens, usages.cached_tokens, usages.completion_tokens, usages.reasoning_tokens)
     tokens = [NONE if count is None else f"{count:,}" for count in counts]
     return [*tokens, usages.unknown_usage, usd(usages.cost_usd), usages.unknown_cost]
 

@@ -41,9 +41,10 @@ def _verdict(floor: NoiseFloor) -> list[str]:
         why = f": {floor.trouble}" if floor.trouble else ""
         return [f"too few replies came ({alone.replies} alone, {together.replies} with {together.concurrency} at once){why}"]
     if floor.flag == "no difference seen":
+        limits = f"{percent(alone.unseen)} of replies alone, and {percent(together.unseen)} with {together.concurrency} at once"
         return [
-            f"all replies to a request are the same ({seen}). So many could differ and still go unseen (95 %): "
-            f"{percent(alone.unseen)} of replies alone, {percent(together.unseen)} with {together.concurrency} at once."
+            f"all replies to a request are the same: {seen}. Up to {limits}, could differ and still go unseen in so many "
+            "repeats (95 %)."
         ]
     if floor.flag == "non-deterministic under load":
         words = f"more replies differ under load: {seen} (exact test, {_p(floor.p_value)})."

@@ -63,9 +63,9 @@ def _line(name: str, one: Reliability) -> str:
         return f"{name}: no task has a verdict on each of its {one.trials} trials."
     split = f"{one.always} were right each time, {one.sometimes} sometimes and {one.never} never{lost}"
     whole = one.pass_hat[one.trials]
-    chance = f"All {one.trials} trials of a task are right in {_family(whole.value, whole.low, whole.high)}"
+    chance = f"The chance that all {one.trials} trials of a task are right is {_family(whole.value, whole.low, whole.high)}"
     tried = f"of {tasks} tasks tried {one.trials} times each, {split}"
-    return f"{name}: {tried}. {chance}; a single one in {percent(one.every.value)}. {_replies(one)}".rstrip()
+    return f"{name}: {tried}. {chance}, that a single one is {percent(one.every.value)}. {_replies(one)}".rstrip()
 
 
 def _family(value: float | None, low: float | None, high: float | None) -> str:
