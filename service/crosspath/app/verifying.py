@@ -19,7 +19,7 @@ from crosspath.errors import ConfigError
 from crosspath.reports.card import footer, page_digest, without_footer
 from crosspath.reports.card_block import CardFile, read_block
 from crosspath.reports.card_changes import changed_lines
-from crosspath.reports.card_page import PAGE_LAYOUT, card_page
+from crosspath.reports.card_page import card_page
 from crosspath.reports.headlines import sentence, sure
 from crosspath.types import CARD_FORMAT, Card, CardCheck, CardDifference, CardVerification
 
@@ -102,16 +102,19 @@ def _page(read: CardFile, card: Card) -> CardCheck:
 
 
 def _made_again(card: Card, body: str, found: list[CardDifference]) -> CardCheck:
-    """The page once more from the block, so that whoever wrote the digests anew as well is found, too."""
-    if card.page_layout != PAGE_LAYOUT:
-        words = f"it has form {card.page_layout}, and this Crosspath writes form {PAGE_LAYOUT}: not made again"
-        return judged_check("page", found, f"as its digest says; {words}")
+    """The page once more from the block, so that whoever wrote the digests anew as well is found, too.
+
+    Another version may put it otherwise: then a page with the right digest holds, and what differs is not named.
+    """
     try:
         again = card_page(card)
     except (ValueError, KeyError, StopIteration) as error:
         found.append(CardDifference(field="page", card="a page", found=f"none can be made of the block: {error}"))
         return judged_check("page", found, "")
     lines = list(islice(changed_lines(body, again), MOST_LINES + 1))
+    if lines and not found and card.crosspath != __version__:
+        words = f"Crosspath {card.crosspath} wrote it, and {__version__} would write it otherwise"
+        return judged_check("page", found, f"as its digest says; {words}")
     found += [CardDifference(field=f"line {number}", card=line, found=should) for number, line, should in lines[:MOST_LINES]]
     more = f"; only the first {MOST_LINES} lines that differ are named" if len(lines) > MOST_LINES else ""
     return judged_check("page", found, "says what the block says", more)

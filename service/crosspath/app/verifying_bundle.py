@@ -13,7 +13,7 @@ from crosspath.reports.card_build import CardMaker
 from crosspath.store.bundle import INDEX, index_digest, read_bundle, read_judgement
 from crosspath.types import Card, CardCheck, CardDifference, Facts, Judgement, Score
 
-_WRITING = frozenset({"crosspath", "format", "page_layout", "page_sha256"})
+_WRITING = frozenset({"crosspath", "format", "page_sha256"})
 """Fields about the writing of the card itself."""
 _GROUPS: Mapping[str, Collection[str]] = {
     "outcomes, judged again": ("cells", "replies"),

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from crosspath.reports.card_block import block
 from crosspath.reports.card_build import CardMaker
-from crosspath.reports.card_page import PAGE_LAYOUT, card_page
+from crosspath.reports.card_page import card_page
 from crosspath.types import Card, Facts, Judgement, canonical_json
 
 _FOOTER = re.compile(r"\n\nDigest of this card: sha256 `(?P<digest>[0-9a-f]{64})`\.[^\n]*\Z")
@@ -47,7 +47,7 @@ def written(card: Card) -> str:
     # As it will be read: the block's keys are sorted, and the page must not depend on another order.
     card = Card.model_validate(json.loads(canonical_json(card.model_dump(mode="json"))))
     page = card_page(card)
-    whole = card.model_copy(update={"page_layout": PAGE_LAYOUT, "page_sha256": page_digest(page)})
+    whole = card.model_copy(update={"page_sha256": page_digest(page)})
     ending = block(whole.model_dump(mode="json"))
     stated = ending.split("\n", 1)[0].rpartition(":")[2]
     return page + footer(stated) + "\n\n" + ending

@@ -108,7 +108,7 @@ class CardMaker:
             "warnings": tuple(map(self._portable.warning, self.judgement.warnings)),
         }
         named = self._portable.value(_plain(parts))
-        return Card.model_validate({**named, **_plain(self._identities(candidate, cells)), "page_layout": 0, "page_sha256": ""})
+        return Card.model_validate({**named, **_plain(self._identities(candidate, cells)), "page_sha256": ""})
 
     # -- what was asked, and of whom -----------------------------------------------------------------------------------
 

@@ -25,8 +25,6 @@ from crosspath.reports.headlines import PLACE_WORDS
 from crosspath.types import Card, Cell, Decomposition, Effect, Estimate, Losses, Origin, Usages
 
 _ORIGINS: tuple[Origin, ...] = ("fresh", "stored", "retried", "local")
-PAGE_LAYOUT = 1
-"""Version of the form of the page: raised with every change of it, so that an older page is not taken for an edited one."""
 
 _NOT_SHOWN = """\
 - That the model really gave these replies, or that the endpoint serves the model it names: a card proves that its numbers
@@ -111,14 +109,15 @@ def _plain_words(card: Card) -> str:
 
 
 def _two_by_two(found: Decomposition) -> str:
-    columns = [f"run on {_side(found, side, 1)} ({side})" for side in "RN"]
-    rows = [[f"told {_side(found, told, 0)} ({told})", *(_square(found, told + done) for done in "RN")] for told in "RN"]
+    told, done = (dict.fromkeys(cell.name[place] for cell in found.cells) for place in (0, 1))
+    columns = [f"run on {_named(found, side, 1)} ({side})" for side in done]
+    rows = [[f"told {_named(found, side, 0)} ({side})", *(_square(found, side + other) for other in done)] for side in told]
     return table(["right", *columns], rows)
 
 
-def _side(found: Decomposition, side: str, place: int) -> str:
-    names = {(cell.contract, cell.transport)[place]: None for cell in found.cells if cell.name[place] == side}
-    return ", ".join(names) or "nothing"
+def _named(found: Decomposition, side: str, place: int) -> str:
+    """The contract (place 0) or path (place 1) of a side."""
+    return ", ".join({(cell.contract, cell.transport)[place]: None for cell in found.cells if cell.name[place] == side})
 
 
 def _square(found: Decomposition, name: str) -> str:

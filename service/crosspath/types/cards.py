@@ -131,10 +131,8 @@ class Card(Record):
     warnings: tuple[str, ...] = ()
     spec: dict[str, Any]
     """The spec with this candidate alone, every default written out."""
-    page_layout: int
-    """Version of the form of the page that was written with it."""
     page_sha256: str
-    """Of that page, line ends and white space at the end of lines apart."""
+    """Of the page that was written with it, line ends and white space at the end of lines apart."""
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
