@@ -116,7 +116,7 @@ def test_nothing_of_the_machine_is_on_it(texts: dict[str, str], carded: tuple[Fa
     heldout = [task for task in carded[0].tasks if task.partition == "heldout"]
     assert heldout
     for text in texts.values():
-        for secret in ("10.1.2.3", "8000", "place-on-a-machine", "/home/someone", "-heldout", SEED):
+        for secret in ("10.1.2.3", ":8000", "place-on-a-machine", "/home/someone", "-heldout", SEED):
             assert secret not in text
         for task in heldout:
             assert task.id not in text
