@@ -82,6 +82,11 @@ class FactIndex:
         return {spec.name: spec for spec in self.facts.path_specs}
 
     @cached_property
+    def _unstable(self) -> dict[str, dict[str, set[tuple[str, int]]]]:
+        """Candidate -> generation -> trials that are unstable on one of its paths: found once, because many ask."""
+        return {}
+
+    @cached_property
     def _repeats(self) -> dict[tuple[TrialKey, str, bool], int]:
         """How many repeats there are of each replay."""
         found: dict[tuple[TrialKey, str, bool], int] = defaultdict(int)
@@ -353,8 +358,9 @@ class FactIndex:
 
     def rows_compared(self, cell: PlannedCell) -> tuple[CellRow, ...]:
         """The rows of a cell, trials that are unstable on any path of its candidate marked."""
-        _, unstable = self.control(self.cells_of(cell.candidate))
-        return self.rows(cell, unstable.get(cell.generation.digest, ()))
+        if cell.candidate not in self._unstable:
+            self._unstable[cell.candidate] = self.control(self.cells_of(cell.candidate))[1]
+        return self.rows(cell, self._unstable[cell.candidate].get(cell.generation.digest, ()))
 
 
 def _disagreeing(passes: Passes) -> set[tuple[str, int]]:
