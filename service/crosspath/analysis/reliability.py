@@ -48,6 +48,24 @@ def all_pass(passed: int, trials: int, k: int) -> Fraction:
     return Fraction(comb(passed, k), comb(trials, k))
 
 
+class _Counts(NamedTuple):
+    """One task's trials."""
+
+    passed: int
+    seen: int
+    """Those that count."""
+    planned: int
+
+
+def _counted(outcomes: Outcomes) -> dict[str, _Counts]:
+    """Task -> counts, tasks in alphabetical order."""
+    found: dict[str, _Counts] = {}
+    for task, trials in sorted(outcomes.trials.items()):
+        seen = [passed for passed in trials.values() if passed is not None]
+        found[task] = _Counts(sum(seen), len(seen), len(trials))
+    return found
+
+
 def reliability_of(cell: Repeated) -> Reliability:
     """What the repeated trials of a cell show.
 
@@ -55,75 +73,77 @@ def reliability_of(cell: Repeated) -> Reliability:
         ValueError: two rows are the same trial, or a task is in two families.
     """
     outcomes = arrange(cell.rows)
-    reached = {k: _tasks_reaching(outcomes, k) for k in range(1, cell.trials + 1)}
-    whole = [(sum(trials), len(trials)) for trials in reached[cell.trials].values()]
+    counts = _counted(outcomes)
+    whole = [one for one in counts.values() if one.seen >= cell.trials]
     different = [len(set(replies)) for _, replies in sorted(cell.replies.items()) if len(replies) > 1]
-    every = pass_hat(outcomes, 1)
+    chances = {k: pass_hat(outcomes, k, counts) for k in range(1, cell.trials + 1)}
     return Reliability(
         candidate=cell.candidate,
         told=cell.told,
         done=cell.done,
         trials=cell.trials,
-        pass_hat={k: pass_hat(outcomes, k) for k in reached},
-        tasks={k: len(tasks) for k, tasks in reached.items()},
+        pass_hat=chances,
+        tasks={k: sum(one.seen >= k for one in counts.values()) for k in chances},
         first=pass_hat(arrange(row for row in cell.rows if row.index == 0), 1),
-        every=every,
-        first_minus_every=_first_minus_every(outcomes, every),
+        every=chances[1],
+        first_minus_every=_first_minus_every(outcomes, counts),
         by_trial=_by_trial(outcomes, cell.trials),
-        always=sum(passed == trials for passed, trials in whole),
-        sometimes=sum(0 < passed < trials for passed, trials in whole),
-        never=sum(passed == 0 for passed, _ in whole),
-        incomplete=len(outcomes.trials) - len(whole),
-        unsteady={task: (sum(trials), len(trials)) for task, trials in outcomes.used().items() if 0 < sum(trials) < len(trials)},
+        always=sum(one.passed == one.seen for one in whole),
+        sometimes=sum(0 < one.passed < one.seen for one in whole),
+        never=sum(one.passed == 0 for one in whole),
+        incomplete=len(counts) - len(whole),
+        unsteady={task: (one.passed, one.seen) for task, one in counts.items() if 0 < one.passed < one.seen},
         distinct=dict(sorted(Counter(different).items())),
         distinct_mean=sum(different) / len(different) if different else None,
     )
 
 
-def _tasks_reaching(outcomes: Outcomes, k: int) -> dict[str, tuple[bool, ...]]:
-    return {task: trials for task, trials in outcomes.used().items() if len(trials) >= k}
+def pass_hat(outcomes: Outcomes, k: int, counts: Mapping[str, _Counts] | None = None) -> Estimate:
+    """pass^k for the population of families; without a value where no task has ``k`` trials that count.
 
-
-def pass_hat(outcomes: Outcomes, k: int) -> Estimate:
-    """pass^k for the population of families; without a value where no task has ``k`` trials that count."""
-    reached = _tasks_reaching(outcomes, k)
-    chances = {task: all_pass(sum(trials), len(trials), k) for task, trials in reached.items()}
+    ``counts``: those of ``outcomes``, where they are known already.
+    """
+    counts = _counted(outcomes) if counts is None else counts
+    reached = {task: one for task, one in counts.items() if one.seen >= k}
+    chances = {task: all_pass(one.passed, one.seen, k) for task, one in reached.items()}
     interval = family_interval(family_means(chances, outcomes.families), 0, 1)
-    n, unstable = sum(len(trials) for trials in reached.values()), len(outcomes.unstable)
+    n, unstable = sum(one.seen for one in reached.values()), len(outcomes.unstable)
     value = [average(chances, outcomes.families)] if chances else []
-    worst, best = ([*_bound(outcomes, k, missing), *value] for missing in (False, True))
+    lost = any(one.seen < one.planned for one in counts.values())
+    worst, best = ([*(_bound(outcomes, counts, k, missing) if lost else ()), *value] for missing in (False, True))
     return Estimate(
         value=float(value[0]) if value else None, low=interval.low, high=interval.high,
-        n=n, missing=sum(map(len, outcomes.trials.values())) - n - unstable, unstable=unstable,
+        n=n, missing=sum(one.planned for one in counts.values()) - n - unstable, unstable=unstable,
         worst=float(min(worst)) if worst else None, best=float(max(best)) if best else None, estimand="task_population",
         method=interval.method,
     )  # fmt: skip
 
 
-def _bound(outcomes: Outcomes, k: int, missing: bool) -> list[Fraction]:
+def _bound(outcomes: Outcomes, counts: Mapping[str, _Counts], k: int, missing: bool) -> list[Fraction]:
     """pass^k over all planned trials, if each that doesn't count had ended as ``missing``; nothing where none were planned."""
-    filled = {
-        task: [missing if passed is None else passed for passed in trials.values()] for task, trials in outcomes.trials.items()
+    chances = {
+        task: all_pass(one.passed + (one.planned - one.seen if missing else 0), one.planned, k)
+        for task, one in counts.items()
+        if one.planned >= k
     }
-    chances = {task: all_pass(sum(trials), len(trials), k) for task, trials in filled.items() if len(trials) >= k}
     return [average(chances, outcomes.families)] if chances else []
 
 
-def _first_minus_every(outcomes: Outcomes, every: Estimate) -> Estimate:
-    """First trials minus all trials of the same tasks; over tasks whose first trial counts."""
-    used = outcomes.used()
+def _first_minus_every(outcomes: Outcomes, counts: Mapping[str, _Counts]) -> Estimate:
+    """First trials minus all trials of the same tasks, over tasks whose first trial counts; ``n`` and ``missing`` are tasks."""
     differences = {
-        task: Fraction(int(first)) - Fraction(sum(used[task]), len(used[task]))
+        task: int(first) - Fraction(counts[task].passed, counts[task].seen)
         for task, trials in sorted(outcomes.trials.items())
         if (first := trials.get(0)) is not None
     }
     families = family_means(differences, outcomes.families)
     interval = family_interval(families, -1, 1)
     p_value = sign_flip_p(families)
+    tested = "" if p_value is None else "; sign-flip p over families"
     return Estimate(
         value=float(average(differences, outcomes.families)) if differences else None, low=interval.low, high=interval.high,
-        n=len(differences), missing=len(outcomes.trials) - len(differences), unstable=every.unstable, estimand="task_population",
-        method=interval.method + ("; sign-flip p over families" if p_value is not None else ""), p_value=p_value,
+        n=len(differences), missing=len(outcomes.trials) - len(differences), estimand="task_population",
+        method=interval.method + tested, p_value=p_value,
     )  # fmt: skip
 
 
