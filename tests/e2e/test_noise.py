@@ -120,12 +120,13 @@ def test_an_interrupted_probe_goes_on(serve: Serve, tmp_path: Path, capsys: pyte
 
 
 def test_the_limits_of_the_spec_hold(serve: Serve, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """At ``max_requests`` the probe stops with 3 and says so; with a higher one the same command goes on."""
+    """At ``max_requests`` the probe stops with 3 and says so, once for all starts; with a higher one the same command goes on."""
     server = serve(calm)
     assert noise(tmp_path, server.url, "--repeats", "3", "--concurrency", "2", limits={"max_requests": 4}) == 3
     said = capsys.readouterr()
     assert "max_requests 4 is below that" in said.err
     assert "stopped (limit max_requests reached): the same command asks for what is missing" in said.out
+    assert noise(tmp_path, server.url, "--repeats", "3", "--concurrency", "2", limits={"max_requests": 4}) == 3
     assert len(server.requests) == 4
     assert noise(tmp_path, server.url, "--repeats", "3", "--concurrency", "2") == 0
     assert len(server.requests) == 6
