@@ -1,5 +1,6 @@
 """A finished (or stopped) evaluation as Python users hold it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -20,7 +21,7 @@ from crosspath.reports.document import evaluation_document
 from crosspath.reports.headlines import headlines
 from crosspath.reports.markdown import report_markdown, summary_text
 from crosspath.reports.reliability_tables import RELIABILITY_COLUMNS, reliability_rows
-from crosspath.types import Comparison, Decomposition, Facts, Headline, Judgement
+from crosspath.types import Comparison, Decomposition, Facts, Headline, Judgement, Published
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,9 +187,22 @@ class Evaluation:
         """Candidate ``b`` minus candidate ``a``, each as deployed, paired by task."""
         return FactIndex(self.facts, self.judgement.scores).comparison(a, b)
 
-    def report(self) -> str:
-        """The whole report as Markdown."""
-        return report_markdown(self.facts, self.judgement)
+    def report(self, published: Sequence[Published] = ()) -> str:
+        """The whole report as Markdown. ``published``: tables of others that are shown beside what was measured."""
+        return report_markdown(self.facts, self.judgement, published)
+
+    def html(self, published: Sequence[Published] = ()) -> str:
+        """The whole report as one HTML file with its figures: about 1 s for each candidate."""
+        from crosspath.reports.figures import evaluation_figures
+        from crosspath.reports.html import report_html
+
+        return report_html(self.facts, self.judgement, evaluation_figures(self.facts, self.judgement), published)
+
+    def terminal(self, width: int = 100, published: Sequence[Published] = ()) -> str:
+        """The report for a terminal of ``width`` columns, as plain text."""
+        from crosspath.reports.terminal import report_terminal
+
+        return report_terminal(self.facts, self.judgement, width, published)
 
     def document(self) -> dict[str, Any]:
         """Everything of the judgement as one strict JSON document."""

@@ -4,6 +4,7 @@ rich is imported only where something is drawn: help must be quick.
 """
 
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -23,6 +24,8 @@ StoreOption = Annotated[
 ]
 PathsOption = Annotated[Path | None, typer.Option("--paths", help="YAML file with own paths by name (no more than that).")]
 SpecOption = Annotated[Path | None, typer.Option("--spec", help="A spec whose own paths, contracts and styles count, too.")]
+WIDTH_OF_TEXT = 120
+"""Columns of a report for terminals where there is none."""
 WIDTH_OF_A_FILE = 200
 """Columns of a table where standard output is no terminal."""
 
@@ -37,7 +40,17 @@ class OutputClosed(Exception):
 
 def print_json(document: Any) -> None:
     """One strict JSON document on standard output."""
-    say(json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False))
+    say(json_text(document))
+
+
+def json_text(document: Any) -> str:
+    """A strict JSON document: ASCII, no NaN."""
+    return json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)
+
+
+def terminal_width() -> int:
+    """Columns of the terminal, as the variable COLUMNS says it or the terminal itself; where there is none, of a wide one."""
+    return shutil.get_terminal_size((WIDTH_OF_TEXT, 24)).columns
 
 
 def print_json_lines(documents: Sequence[Any]) -> None:

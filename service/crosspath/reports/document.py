@@ -11,6 +11,8 @@ from crosspath.analysis import decomposition_tables
 from crosspath.reports.headlines import headlines
 from crosspath.types import Facts, Judgement
 
+DOCUMENT = "crosspath report"
+"""What the document says that it is."""
 FORMAT = 1
 """Version of the document. Keys may be added within a version; none is taken away or changes its meaning."""
 
@@ -22,6 +24,7 @@ def evaluation_document(facts: Facts, judgement: Judgement) -> dict[str, Any]:
     for one, document in zip(judgement.decompositions, judged["decompositions"], strict=True):
         document["blind"] = one.blind
     return {
+        "document": DOCUMENT,
         "format": FORMAT,
         "evaluation": head.id,
         "name": head.name,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from crosspath.analysis.wording import NONE, table, with_interval
+from crosspath.reports.cause_words import causes_counted
 from crosspath.reports.headlines import PLACE_WORDS
 from crosspath.types import Judgement, Loss, Losses
 
@@ -37,7 +38,8 @@ def _rows(losses: Losses) -> Iterator[list[object]]:
 
 
 def _reasons(losses: Losses, place: Loss) -> Iterator[str]:
-    yield from (f"{count} {kind.replace('_', ' ')}" for kind, count in losses.kinds.get(place, {}).items())
+    if kinds := losses.kinds.get(place):
+        yield causes_counted(kinds)
     if place == "model" and losses.told_worse:
         yield f"{losses.told_worse} right here when told nothing"
     if place == "model" and losses.unmatched:

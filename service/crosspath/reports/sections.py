@@ -120,8 +120,13 @@ def grave_lines(judgement: Judgement, head: EvaluationHead) -> list[str]:
     return controls if head.status == "finished" else [*controls, stopped]
 
 
+def warning_lines(judgement: Judgement) -> list[str]:
+    """What must not be missed, as text: warnings, and comparisons that lack trials, one by one as long as they are few."""
+    return [*judgement.warnings, *_comparison_warnings([one for one in judgement.comparisons if one.warning])]
+
+
 def _warnings(judgement: Judgement) -> str:
-    lines = [*judgement.warnings, *_comparison_warnings([one for one in judgement.comparisons if one.warning])]
+    lines = warning_lines(judgement)
     return "## What must not be missed\n\n" + "".join(f"- **{markdown(line)}**\n" for line in lines) if lines else ""
 
 
@@ -154,11 +159,17 @@ def beside_lines(judgement: Judgement) -> list[str]:
         *style_lines(judgement.style_spreads),
         *wording_lines(judgement.wording_spreads),
         *path_lines(judgement.path_rankings),
-        *format_lines(judgement),
-        *stability_lines(judgement),
-        *reliability_lines(judgement),
-        *cost_lines(judgement),
     ]
+
+
+def _topics(judgement: Judgement) -> Mapping[str, list[str]]:
+    """What else there is to say in plain words, by heading."""
+    return {
+        "Beside rates and effects": [*beside_lines(judgement), *format_lines(judgement)],
+        "Order of the models": stability_lines(judgement),
+        "Several trials": reliability_lines(judgement),
+        "What it takes": cost_lines(judgement),
+    }
 
 
 def paragraphs(judgement: Judgement) -> Iterator[tuple[Decomposition, str]]:
@@ -168,8 +179,9 @@ def paragraphs(judgement: Judgement) -> Iterator[tuple[Decomposition, str]]:
 
 
 def _plain_words(judgement: Judgement) -> str:
-    lines = [*(text for _, text in paragraphs(judgement)), *beside_lines(judgement)]
-    return "## In plain words\n\n" + "\n".join(markdown(line) + "\n" for line in lines)
+    topics = ((f"### {name}", lines) for name, lines in _topics(judgement).items() if lines)
+    scores = ("## In plain words", [text for _, text in paragraphs(judgement)])
+    return "\n".join(f"{head}\n\n" + "\n".join(markdown(line) + "\n" for line in lines) for head, lines in (scores, *topics))
 
 
 # -- candidates ------------------------------------------------------------------------------------------------------------
