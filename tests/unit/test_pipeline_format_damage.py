@@ -221,6 +221,14 @@ def test_a_bundle_keeps_what_was_measured(specify: Specify, tmp_path: Path) -> N
     assert judged(read_bundle(tmp_path / "bundle")).format_damage == judged(facts).format_damage
 
 
+def test_what_was_measured_is_not_guessed_in_a_warning(specify: Specify, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether a fence should be taken off is known then; before, the replies that are one fenced block are counted."""
+    monkeypatch.setitem(REPLIES, "b", "```\nprintf right > out.txt\n```")
+    facts = run(specify(c={}), tmp_path / "store")
+    assert not any("code fence" in line for line in judged(facts).warnings)
+    assert any("code fence" in line for line in judged(without(facts)).warnings)
+
+
 def test_what_is_right_otherwise_is_known_trial_by_trial(specify: Specify, tmp_path: Path) -> None:
     """For whoever asks where a trial was lost."""
     facts = run(specify(c={}), tmp_path / "store")

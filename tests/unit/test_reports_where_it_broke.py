@@ -157,7 +157,9 @@ def test_a_clean_up_that_gains_is_the_next_step(judged: Judgement) -> None:
     """Said in one line with its numbers."""
     (line,) = format_lines(with_(judged, format_damage=(format_damage(),)))
     assert "would change 4 of 10 replies" in line
-    assert "4 are right when cleaned and 1 when taken strictly (format damage -30.0 points)" in line
+    assert (
+        "4 are right when cleaned and 1 when taken strictly (format damage -30.0 points: taken strictly fewer are right)" in line
+    )
     assert line.endswith("Next: set `harness: fenced-block` for it.")
 
 

@@ -33,7 +33,7 @@ def judge(facts: Facts, validator: Validator) -> Judgement:
     scores = score_replays(facts, validator, others)
     index = FactIndex(facts, scores)
     decompositions = index.decompositions()
-    partition_gaps = index.partition_gaps()
+    partition_gaps, formats = index.partition_gaps(), format_damage(index, others)
     broken = {one.candidate for one in decompositions if one.control.status == "broken"}
     return Judgement(
         scores=of_cells(facts, scores),
@@ -47,12 +47,12 @@ def judge(facts: Facts, validator: Validator) -> Judgement:
         losses=losses(index, others),
         funnels=funnels(index),
         breakdowns=breakdowns(index),
-        format_damage=format_damage(index, others),
+        format_damage=formats,
         validator_sensitivity=validator_sensitivity(index, validator),
         reliability=reliability(index),
         costs=candidate_costs(index),
         rank_stability=rank_stability(index, broken),
         fragile_tasks=fragile_tasks(index, broken),
         spend=total_spend(facts),
-        warnings=warnings_of(facts, decompositions, partition_gaps),
+        warnings=warnings_of(facts, decompositions, partition_gaps, formats),
     )

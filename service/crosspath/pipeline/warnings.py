@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from crosspath.analysis.coverage import untried
 from crosspath.analysis.partitions import contamination_warning
@@ -10,7 +10,7 @@ from crosspath.pipeline.disclosure import mismatch
 from crosspath.pipeline.planted import planted
 from crosspath.pipeline.toolchains import mixture
 from crosspath.transports import is_fenced
-from crosspath.types import Decomposition, Facts, Fault, PartitionGap, Request
+from crosspath.types import Decomposition, Facts, Fault, FormatDamage, PartitionGap, Request
 
 MOST_APART = 6
 """So many candidates at most are warned about one by one."""
@@ -19,7 +19,10 @@ MESSAGE_CHARACTERS = 160
 
 
 def warnings_of(
-    facts: Facts, decompositions: Sequence[Decomposition], partition_gaps: Sequence[PartitionGap] = ()
+    facts: Facts,
+    decompositions: Sequence[Decomposition],
+    partition_gaps: Sequence[PartitionGap] = (),
+    format_damage: Sequence[FormatDamage] = (),
 ) -> tuple[str, ...]:
     """All warnings, the gravest first."""
     return (
@@ -28,7 +31,7 @@ def warnings_of(
         *filter(None, map(contamination_warning, partition_gaps)),
         *_disclosures(facts, decompositions),
         *_faults(facts),
-        *_fences(facts),
+        *_fences(facts, {one.candidate for one in format_damage if one.effect}),
         *_served_models(facts),
         *_toolchains(facts),
         *_limits(facts),
@@ -107,10 +110,13 @@ def _told(fault: Fault, endpoint: str | None) -> str:
     return ", ".join(part for part in (short or "no message", endpoint) if part)
 
 
-def _fences(facts: Facts) -> Iterator[str]:
-    """Replies that are one fenced block, for a harness that takes them as they are: the fence is executed, too."""
+def _fences(facts: Facts, measured: Collection[str]) -> Iterator[str]:
+    """Replies that are one fenced block, for a harness that takes them as they are: the fence is executed, too.
+
+    Nothing of candidates for which it is ``measured`` what that costs: some paths are survived *because* of the fence.
+    """
     for candidate in facts.lock.candidates:
-        if candidate.harness != "none":
+        if candidate.harness != "none" or candidate.name in measured:
             continue
         own = {cell.generation.digest for cell in facts.cells if cell.candidate == candidate.name}
         texts = [trial.reply.text or "" for trial in facts.trials if trial.reply and trial.key.generation in own]

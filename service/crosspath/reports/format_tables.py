@@ -32,15 +32,19 @@ def _line(one: FormatDamage) -> str:
         return f"{what}; what that does was not measured ({one.unmeasured})."
     missing = "" if one.scored == one.changed else f" ({one.scored} of them observed both ways)"
     counted = f"of these {one.cleaned_passed} are right when cleaned and {one.strict_passed} when taken strictly"
-    return f"{what}{missing}; {counted} (format damage {points(one.effect.value)}{_unit(one.effect)}).{_step(one)}"
+    return f"{what}{missing}; {counted} ({_cost(one.effect)}).{_step(one)}"
 
 
 def _changes(one: FormatDamage) -> str:
     return "changes" if one.own == one.cleaned else "would change"
 
 
-def _unit(estimate: Estimate) -> str:
-    return " points" if estimate.value else ""
+def _cost(estimate: Estimate) -> str:
+    """What taking replies strictly does to the pass rate."""
+    value = estimate.value
+    if value is None or points(value) == "0.0":
+        return f"format damage {points(value)}"
+    return f"format damage {points(value)} points: taken strictly {'fewer' if value < 0 else 'more'} are right"
 
 
 def _step(one: FormatDamage) -> str:
