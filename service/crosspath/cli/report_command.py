@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Format = Literal["terminal", "markdown", "html", "json"]
 FORMATS: tuple[Format, ...] = get_args(Format)
+_ENDINGS: dict[str, Format] = {".html": "html", ".htm": "html", ".json": "json", ".md": "markdown", ".txt": "terminal"}
 MARK = "crosspath report"
 """Stands near the head of every file that the command writes: what it may write over."""
 _HEAD = 600
@@ -42,7 +43,7 @@ def report(
     """Print an evaluation's report, or write it to a file: what broke, how sure that is, what to do, and everything behind it."""
     from crosspath.app import api
 
-    chosen = _format("json" if as_json and form is None else form, as_json, output)
+    chosen = chosen_form(form, as_json, output)
     if output:
         require_writable(output, force=force)
     loaded = api.load(evaluation, store=store)
@@ -56,20 +57,22 @@ def report(
         say(_text(loaded, chosen, beside))
 
 
-def _format(asked: str | None, as_json: bool, output: Path | None) -> Format:
-    """What was asked for; else by the file's ending; else for a terminal where there is one."""
-    endings: dict[str, Format] = {".html": "html", ".htm": "html", ".json": "json", ".md": "markdown", ".txt": "terminal"}
-    if asked is None and output:
-        return endings.get(output.suffix.lower(), "markdown")
-    if asked is None:
-        return "terminal" if sys.stdout.isatty() else "markdown"
+def chosen_form(asked: str | None, as_json: bool, output: Path | None) -> Format:
+    """What was asked for; else by the file's ending; else for a terminal where there is one.
+
+    Raises:
+        ConfigError: there is no such form, or --json and another one.
+    """
     known: dict[str, Format] = {one: one for one in FORMATS}
-    found = known.get(asked)
-    if found is None:
+    if asked is not None and asked not in known:
         raise ConfigError(f"--format is {asked!r}, and has to be one of {', '.join(FORMATS)}")
-    if as_json and found != "json":
-        raise ConfigError(f"give --json or --format {found}, not both")
-    return found
+    if as_json and asked not in (None, "json"):
+        raise ConfigError(f"give --json or --format {asked}, not both")
+    if asked or as_json:
+        return known[asked or "json"]
+    if output:
+        return _ENDINGS.get(output.suffix.lower(), "markdown")
+    return "terminal" if sys.stdout.isatty() else "markdown"
 
 
 def _text(loaded: "Evaluation", form: Format, published: "list[Published]") -> str:
