@@ -17,7 +17,12 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 VENDORS = ("litellm", "ray", "great_expectations", "pandas", "mlflow", "openai", "scipy", "matplotlib", "pyarrow")
-IMPORT_NAMES = {"great-expectations": {"great_expectations"}, "pyyaml": {"yaml"}, "pydantic": {"pydantic", "pydantic_core"}}
+IMPORT_NAMES = {
+    "great-expectations": {"great_expectations"},
+    "markdown-it-py": {"markdown_it"},
+    "pyyaml": {"yaml"},
+    "pydantic": {"pydantic", "pydantic_core"},
+}
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "core", "common", "manager", "misc", "base_classes"}
 MAX_LINES = 450
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)

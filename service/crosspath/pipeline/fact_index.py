@@ -87,6 +87,11 @@ class FactIndex:
         return {}
 
     @cached_property
+    def _compared(self) -> dict[tuple[str, str, str, bool], tuple[CellRow, ...]]:
+        """Candidate, told, done, control -> the rows of that cell: made once, because many ask."""
+        return {}
+
+    @cached_property
     def _repeats(self) -> dict[tuple[TrialKey, str, bool], int]:
         """How many repeats there are of each replay."""
         found: dict[tuple[TrialKey, str, bool], int] = defaultdict(int)
@@ -358,9 +363,15 @@ class FactIndex:
 
     def rows_compared(self, cell: PlannedCell) -> tuple[CellRow, ...]:
         """The rows of a cell, trials that are unstable on any path of its candidate marked."""
+        known = cell.candidate, cell.told, cell.done, cell.control
+        if known not in self._compared:
+            self._compared[known] = self.rows(cell, self._unstable_of(cell))
+        return self._compared[known]
+
+    def _unstable_of(self, cell: PlannedCell) -> Iterable[tuple[str, int]]:
         if cell.candidate not in self._unstable:
             self._unstable[cell.candidate] = self.control(self.cells_of(cell.candidate))[1]
-        return self.rows(cell, self._unstable[cell.candidate].get(cell.generation.digest, ()))
+        return self._unstable[cell.candidate].get(cell.generation.digest, ())
 
 
 def _disagreeing(passes: Passes) -> set[tuple[str, int]]:
