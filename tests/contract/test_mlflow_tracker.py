@@ -81,13 +81,13 @@ def test_effects_on_the_matched_run(store: Store) -> None:
 
 
 def test_rows_are_paired_by_request(store: Store) -> None:
-    """Each replay of a shown cell is a trace of its run; the same trial has the same request in every run."""
+    """Each task is a trace of its run; the same task has the same request in every run."""
     reference = store.log(*evaluation("rows-1"))
     first, second = (store.traces(run.info.run_id) for run in store.nested(reference.run_id))
     assert len(first) == len(second) == 3
     assert {trace.info.request_preview for trace in first} == {trace.info.request_preview for trace in second}
     values = {one.name: one.value for one in second[0].info.assessments if isinstance(one, Feedback)}
-    assert values == {"passed": True, "state_ok": True, "reported_ok": True, "false_alarm": "none", "cause": "none"}
+    assert values == {"passed": True, "state_ok": True, "misreport": "none", "cause": "none"}
     assert second[0].data.spans[0].outputs["verdict"] == "passed"
 
 
@@ -100,16 +100,72 @@ def test_fault_is_no_verdict(store: Store) -> None:
     assert "server_error" in str(faults[0].error)
 
 
-def test_rows_are_bounded(tmp_path: Path, store: Store) -> None:
-    """More replays than the cap: the same tasks are shown for every run, and the description says what is missing."""
-    small = MlflowTracker(store.uri, max_traces=8)
+def test_several_trials_are_one_row(store: Store) -> None:
+    """MLflow's mean of ``passed`` over the rows of a run is the share of its trials that pass, whatever the number of trials."""
+    reference = store.log(*evaluation("trials-1", trials=3))
+    rows = store.traces(store.nested(reference.run_id)[0].info.run_id)
+    passed = [one.value for trace in rows for one in trace.info.assessments if isinstance(one, Feedback) and one.name == "passed"]
+    assert sorted(map(str, passed)) == ["0.0", "0.0", "1.0"]
+
+
+def test_stages_of_failing_tasks(store: Store) -> None:
+    """A failing task's trace has a span for each stage below its root, with inputs and outputs; a passing one is one span."""
+    reference = store.log(*evaluation("stages-1"))
+    traces = {
+        trace.info.client_request_id: trace.data.spans for trace in store.traces(store.nested(reference.run_id)[0].info.run_id)
+    }
+    failing = traces["write-bytes/price"]
+    assert [len(traces[name]) for name in ("write-bytes/price", "write-bytes/plain", "rename-file/dash")] == [6, 1, 6]
+    root, generate, *_, validated = failing
+    assert {span.parent_id for span in failing[1:]} == {root.span_id}
+    assert generate.inputs["messages"][0]["role"] == "system"
+    assert generate.outputs["choices"][0]["message"]["content"].startswith("```")
+    assert (validated.outputs["cause"], validated.events[0].name) == ("wrong_state", "exception")
+
+
+def test_rows_and_stages_are_bounded(tmp_path: Path, store: Store) -> None:
+    """More tasks than the caps: the same ones are shown for every candidate, and the description says how to have all."""
+    small = MlflowTracker(store.uri, traces=2, max_rows=5)
     facts, judgement = evaluation("bounded-1")
     write_bundle(facts, judgement, tmp_path / "bundle")
     reference = small.log(facts, judgement, tmp_path / "bundle")
-    shown = [{trace.info.client_request_id for trace in store.traces(run.info.run_id)} for run in store.nested(reference.run_id)]
-    assert shown[0] == shown[1]
-    assert len(shown[0]) == 2
-    assert "Rows: 2 of 3" in store.nested(reference.run_id)[0].data.tags["mlflow.note.content"]
+    rows = [store.traces(run.info.run_id) for run in store.nested(reference.run_id)]
+    assert [{trace.info.client_request_id for trace in one} for one in rows] == [{"write-bytes/price", "rename-file/dash"}] * 2
+    assert sorted(len(trace.data.spans) > 1 for trace in rows[0]) == [False, True]
+    note = store.nested(reference.run_id)[0].data.tags["mlflow.note.content"]
+    assert "Rows: 2 of 3" in note
+    assert "`crosspath log bounded-1 --traces all`" in note
+    assert [store.traces(run.info.run_id) for run in store.nested(reference.run_id, "reference")] == [[], []]
+    every = MlflowTracker(store.uri, traces="all", max_rows=5).log(facts, judgement, tmp_path / "bundle")
+    assert store.client.get_run(reference.run_id).info.lifecycle_stage == "deleted"
+    rows = [store.traces(run.info.run_id) for run in store.nested(every.run_id)]
+    assert [sorted(len(trace.data.spans) for trace in one) for one in rows] == [[1, 6, 6], [1, 1, 1]]
+
+
+def test_tasks_are_a_dataset(store: Store) -> None:
+    """The task set is a dataset of every run, by the digest of its tasks, so that runs on other tasks are told apart."""
+    reference = store.log(*evaluation("dataset-1"))
+    runs = [store.client.get_run(reference.run_id), *store.nested(reference.run_id), *store.nested(reference.run_id, "reference")]
+    inputs = [one for run in runs for one in (run.inputs.dataset_inputs if run.inputs else [])]
+    assert {(one.dataset.name, one.dataset.digest) for one in inputs} == {
+        ("catalogue: 3 tasks", runs[1].data.params["tasks.digest"][:36])
+    }
+    assert len(inputs) == len(runs) == 5
+    assert json.loads(inputs[0].dataset.profile or "{}")["num_rows"] == 3
+
+
+def test_reports_stand_at_the_top(store: Store) -> None:
+    """The report is an artifact of the parent where MLflow opens it, beside the bundle that holds everything."""
+    reference = store.log(*evaluation("reports-1"))
+    names = {entry.path for entry in store.client.list_artifacts(reference.run_id)}
+    assert {"bundle", "report.md"} <= names
+
+
+def test_link_of_one_candidate(store: Store) -> None:
+    """With a single candidate the link opens it beside its reference, task by task."""
+    reference = store.log(*evaluation("single-1", names=("oracle",)))
+    own, other = (store.nested(reference.run_id, role)[0].info.run_id for role in ("matched", "reference"))
+    assert reference.url.endswith(f"?selectedRunUuid={own}&compareToRunUuid={other}")
 
 
 def test_interrupted_logging_is_finished(store: Store) -> None:

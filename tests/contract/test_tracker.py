@@ -5,8 +5,9 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 import pytest
 
@@ -32,11 +33,15 @@ class Subject(Protocol):
     def parents(self, evaluation: str) -> list[str]: ...
     def nested(self, parent: str) -> list[str]: ...
     def open_run(self) -> str: ...
+    def asking_for(self, traces: int | Literal["all"]) -> Tracker: ...
 
 
 class Memory:
     def __init__(self, directory: Path) -> None:
         self.tracker = MemoryTracker(directory)
+
+    def asking_for(self, traces: int | Literal["all"]) -> Tracker:
+        return replace(self.tracker, traces=traces)
 
     def parents(self, evaluation: str) -> list[str]:
         return [run.run_id for run in self.tracker.runs.values() if run.evaluation == evaluation and run.parent is None]
@@ -50,8 +55,12 @@ class Memory:
 
 class Mlflow:
     def __init__(self, uri: str) -> None:
+        self.uri = uri
         self.tracker = MlflowTracker(uri)
         self.client = MlflowClient(uri, uri)
+
+    def asking_for(self, traces: int | Literal["all"]) -> Tracker:
+        return MlflowTracker(self.uri, traces=traces)
 
     def _runs(self, wanted: str) -> list[str]:
         experiments = [one.experiment_id for one in self.client.search_experiments()]
@@ -150,6 +159,13 @@ class TestEveryTracker:
         assert subject.tracker.log(*logged) == first
         assert subject.parents(logged[0].head.id) == [first.run_id]
         assert sorted(subject.nested(first.run_id)) == before
+
+    def test_more_traces_replace(self, subject: Subject, logged: Logged) -> None:
+        """Another number of traces replaces what was logged; without a wish, or with the same one, it stays as it is."""
+        subject.tracker.log(*logged)
+        more = subject.asking_for("all").log(*logged)
+        assert subject.asking_for("all").log(*logged) == subject.tracker.log(*logged) == more
+        assert subject.parents(logged[0].head.id) == [more.run_id]
 
     def test_changed_content_replaces(self, subject: Subject, logged: Logged, tmp_path: Path) -> None:
         """An evaluation that went on after it was logged replaces what was logged before."""

@@ -2,9 +2,9 @@
 
 from builders import candidate, evaluation
 from builders import task as possible
+from crosspath.adapters.mlflow_tracker.beside_metrics import abstention_metrics
 from crosspath.adapters.mlflow_tracker.layout import RunContent, layout
 from crosspath.adapters.mlflow_tracker.names import MAX_METRICS, NOTE_TAG
-from crosspath.adapters.mlflow_tracker.params import abstention_metrics
 from crosspath.analysis.abstention import Declining, abstention
 from crosspath.catalogue import contract, suite_text
 from crosspath.pipeline.judge import judge
@@ -38,9 +38,7 @@ def full() -> Abstention:
 def test_metrics_are_told_apart_by_their_first_letters() -> None:
     """Column headers are cut after about ten letters: no two are alike there, among all metrics of a run."""
     found = abstention_metrics(full())
-    assert found == {
-        "abst_prec": 0.5, "abst_recl": 0.5, "abst_right": 1.0, "abst_other": 0.0, "abst_acted": 1.0, "abst_overd": 1.0,
-    }  # fmt: skip
+    assert found == {"abst_prec": 0.5, "abst_recl": 0.5, "abst_acted": 1.0, "abst_overd": 1.0}
     _, matched, *_ = runs(possible(), IMPOSSIBLE)
     assert found.keys() - {"abst_prec"} <= matched.metrics.keys()
     assert len({name[:10] for name in matched.metrics}) == len(matched.metrics) <= MAX_METRICS
@@ -57,12 +55,12 @@ def test_pass_rates_and_rows_keep_them_apart() -> None:
     """The pass rate is that of tasks that can be done; the rows of the others are judged by names of their own."""
     _, matched, *_ = runs(possible(), IMPOSSIBLE)
     assert matched.metrics["n_planned"] == 1
-    names = {row.key[0]: [verdict.name for verdict in row.verdicts] for row in matched.rows}
+    names = {row.task: [verdict.name for verdict in row.verdicts] for row in matched.rows}
     assert names == {
-        "write-bytes/price": ["passed", "state_ok", "reported_ok", "false_alarm", "cause"],
+        "write-bytes/price": ["passed", "state_ok", "misreport", "cause", "lost_to"],
         "infeasible/gone": ["declined", "untouched"],
     }
-    [row] = [row for row in matched.rows if row.key[0] == IMPOSSIBLE.id]
+    [row] = [row for row in matched.rows if row.task == IMPOSSIBLE.id]
     assert row.response["verdict"] == "not declined rightly: extra_files"
     assert "1 acted all the same" in matched.tags[NOTE_TAG]
     assert "recall 0.0 % [0.0, 79.3]" in matched.tags[NOTE_TAG]

@@ -1,7 +1,7 @@
 """What an evaluation looks like in MLflow, without MLflow."""
 
 import re
-from itertools import combinations, pairwise
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -24,56 +24,14 @@ from crosspath.adapters.mlflow_tracker.names import (
     MAX_TAG,
     check_run,
     clean_name,
-    finite,
     fit_note,
     flatten,
     prompt_name,
     shown,
     value_text,
 )
-from crosspath.adapters.mlflow_tracker.params import EFFECT_METRICS, EFFECT_VALUES, cell_metrics, estimate_text, spend_metrics
-from crosspath.adapters.mlflow_tracker.rows import LONGEST_TEXT, bounded, select_rows
+from crosspath.adapters.mlflow_tracker.notes import estimate_text
 from crosspath.errors import TrackerError
-from crosspath.types import AlarmKind, Cause, Spend
-
-CAUSES = Cause.__args__
-HEADER = 10
-"""Letters of a column's name that MLflow shows."""
-
-
-def full_metrics() -> set[str]:
-    """Every metric name that one nested run can have."""
-    facts, judgement = evaluation()
-    decomposition = judgement.decompositions[0]
-    cell = decomposition.cells[3].model_copy(
-        update={
-            "causes": dict.fromkeys(CAUSES, 1),
-            "tiers": {str(tier): (1, 2) for tier in range(4)},
-            "false_alarm": decomposition.cells[3].silent_wrong,
-            "alarm_kinds": dict.fromkeys(AlarmKind.__args__, 1),
-        }
-    )
-    bounds = cell.rate.model_copy(update={"worst": 0.1, "best": 0.9})
-    effect = decomposition.effects[0].model_copy(update={"name": "contract_effect"})
-    more = decomposition.model_copy(update={"effects": (*decomposition.effects, effect)})
-    assert facts.cells
-    return set(cell_metrics(cell.model_copy(update={"rate": bounds}), more))
-
-
-def test_headers_differ() -> None:
-    """MLflow cuts column headers after about ten letters: no two metrics of a run look the same there."""
-    spend = Spend(cost_usd=1.0, prompt_tokens=1, completion_tokens=1, cost_known_usd=1.0)
-    _, judgement = evaluation()
-    names = full_metrics() | set(spend_metrics(judgement.model_copy(update={"spend": spend})))
-    alike = [(a, b) for a, b in combinations(sorted(names), 2) if a[:HEADER] == b[:HEADER]]
-    assert alike == []
-
-
-def test_few_enough_metrics() -> None:
-    """Even a run with every cause, tier and effect stays below what a person can compare."""
-    assert len(full_metrics()) <= MAX_METRICS
-    assert EFFECT_METRICS.keys() == EFFECT_VALUES.keys()
-    assert {"false_alrm", "alarm_time", "alarm_stat", "alarm_outp", "alarm_mask", "alarm_dlvr"} <= full_metrics()
 
 
 def test_columns_start_with_the_answer() -> None:
@@ -106,16 +64,6 @@ def test_nothing_secret() -> None:
     """A key is named by its environment variable; its value is nowhere in the records, and so not in MLflow."""
     params = layout(*evaluation(), max_rows=100).nested[0].params
     assert params["model.api_key_env"] == "unset"
-
-
-def test_unknown_is_left_out() -> None:
-    """An unknown cost, an empty cell or an infinite value is no metric; zero is one."""
-    assert finite({"a": None, "b": float("nan"), "c": float("inf"), "d": 0, "e": 10**400, "f": -(10**400)}) == {"d": 0.0}
-    _, judgement = evaluation()
-    assert "cost_usd" not in spend_metrics(judgement)
-    assert finite({"third": 1 / 3}) == {"third": 0.3333}
-    cell = judgement.decompositions[0].cells[0].model_copy(update={"rate": estimate(None, 0), "scored": 0, "passed": 0})
-    assert "pass_rate" not in cell_metrics(cell)
 
 
 def test_long_param_goes_to_a_file() -> None:
@@ -208,35 +156,6 @@ def test_values_as_text() -> None:
     assert dict(flatten({"a": {"b": 1, "c d\u00e9": {}}, "e": None})) == {"a.b": 1, "e": None}
 
 
-def test_rows_show_the_same_tasks() -> None:
-    """Where rows are bounded, every run shows the same trials, and failed ones first."""
-    facts, judgement = evaluation()
-    cells = [run.rows for run in layout(facts, judgement, max_rows=100).nested]
-    chosen = select_rows(cells, 4)
-    assert {tuple(row.key for row in rows) for rows in chosen} == {(("write-bytes/price", 0),)}
-
-
-def test_row_of_a_fault() -> None:
-    """A trial without a reply has a row with an error instead of a verdict."""
-    rows = layout(*evaluation(fault=True), max_rows=100).nested[0].rows
-    assert rows[0].fault == "model: server_error: 500"
-    assert [verdict.value for verdict in rows[0].verdicts] == [None]
-    assert rows[1].fault is None
-
-
-def test_request_is_the_same_for_all_candidates() -> None:
-    """MLflow pairs rows by equal requests, so nothing of the candidate is in them."""
-    nested = layout(*evaluation(), max_rows=100).nested
-    assert len({tuple(row.request_text for row in run.rows) for run in nested}) == 1
-
-
-def test_long_reply_is_marked() -> None:
-    """A reply of 200 KiB is shortened in its row, and the row says by how much and where the rest is."""
-    text = bounded("x" * 200_000) or ""
-    assert text.endswith(f"[{200_000 - LONGEST_TEXT} more characters: see the bundle]")
-    assert bounded(None) is None
-
-
 def test_candidate_that_is_the_reference() -> None:
     """A candidate with one cell has one run, which is its matched run."""
     facts, judgement = evaluation(names=("oracle",))
@@ -312,45 +231,3 @@ def test_artifacts_beside_the_database(tmp_path: Path) -> None:
     """An embedded store keeps artifacts beside its file; a server decides for itself."""
     assert artifacts_beside(embedded_uri(tmp_path)) == tmp_path / "artifacts"
     assert artifacts_beside("http://host:1") is None
-
-
-def test_columns_hold_no_effect_that_may_not_be_used() -> None:
-    """Where the control is broken no effect is a metric; where another path was told about, no compensation is."""
-    _, judgement = evaluation()
-    whole = next(d for d in judgement.decompositions if d.effect("compensation"))
-    matched = whole.cell("NN")
-    assert matched is not None
-    assert {"damage_pp", "compens_pp", "gap_pp"} <= cell_metrics(matched, whole).keys()
-    other = whole.model_copy(update={"discloses": "another", "undisclosed": True})
-    assert "compens_pp" not in cell_metrics(matched, other)
-    assert "damage_pp" in cell_metrics(matched, other)
-    broken = whole.model_copy(update={"control": whole.control.model_copy(update={"status": "broken"})})
-    assert not any(name.endswith("_pp") for name in cell_metrics(matched, broken))
-
-
-def test_false_alarm_is_told_beside_the_verdict() -> None:
-    """A row says that the state is right and was reported wrongly; a silent wrong says so, too; others have no alarm."""
-    facts, judgement = evaluation()
-    alarm = {"state_ok": True, "reported_ok": False, "passed": True, "cause": "timeout", "false_alarm": "timeout"}
-    scores = (judgement.scores[0].model_copy(update=alarm), *judgement.scores[1:])
-    rows = [
-        row for run in layout(facts, judgement.model_copy(update={"scores": scores}), max_rows=100).nested for row in run.rows
-    ]
-    told = {(row.response["verdict"], verdict.value) for row in rows for verdict in row.verdicts if verdict.name == "false_alarm"}
-    assert told == {
-        ("passed (the state is right, reported wrongly: time-out)", "timeout"),
-        ("failed: wrong_state (reported as fine)", "none"),
-        ("passed", "none"),
-    }
-
-
-def test_only_kinds_that_occur_are_columns() -> None:
-    """The share of false alarms is a metric of every run, zero included; kinds are, where there are any."""
-    _, judgement = evaluation()
-    cell = judgement.decompositions[0].cells[0]
-    none, some = (cell.silent_wrong.model_copy(update={"value": value}) for value in (0.0, 0.5))
-    quiet = cell_metrics(cell.model_copy(update={"false_alarm": none}))
-    assert {name: value for name, value in quiet.items() if name.startswith(("false", "alarm"))} == {"false_alrm": 0.0}
-    loud = cell_metrics(cell.model_copy(update={"false_alarm": some, "alarm_kinds": {"output": 1, "masked": 2}}))
-    assert (loud["false_alrm"], loud["alarm_outp"], loud["alarm_mask"], "alarm_time" in loud) == (0.5, 1, 2, False)
-    assert "false_alrm" not in cell_metrics(cell.model_copy(update={"false_alarm": None}))

@@ -6,7 +6,8 @@ import pytest
 
 from builders import evaluation, task
 from crosspath.adapters.mlflow_tracker.layout import layout
-from crosspath.adapters.mlflow_tracker.params import cell_metrics, partition_metrics
+from crosspath.adapters.mlflow_tracker.beside_metrics import partition_metrics
+from crosspath.adapters.mlflow_tracker.metrics import cell_metrics
 from crosspath.app.evaluation import Evaluation
 from crosspath.catalogue import suite_text
 from crosspath.cli.finishing import document_of

@@ -5,15 +5,15 @@ from itertools import combinations
 import pytest
 
 from builders import estimate, evaluation
-from crosspath.adapters.mlflow_tracker.layout import layout
-from crosspath.adapters.mlflow_tracker.names import MAX_METRICS
-from crosspath.adapters.mlflow_tracker.params import (
+from crosspath.adapters.mlflow_tracker.beside_metrics import (
     abstention_metrics,
-    cell_metrics,
     partition_metrics,
     style_metrics,
     wording_metrics,
 )
+from crosspath.adapters.mlflow_tracker.layout import layout
+from crosspath.adapters.mlflow_tracker.metrics import cell_metrics
+from crosspath.adapters.mlflow_tracker.names import MAX_METRICS
 from crosspath.app.evaluation import Evaluation
 from crosspath.catalogue import suite_text
 from crosspath.cli.finishing import document_of

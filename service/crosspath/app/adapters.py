@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from crosspath.errors import ConfigError
 from crosspath.ports import Executor, Model, Sandbox, Tracker, Validator
@@ -95,14 +95,15 @@ def stored_uri(stored: str, store: Path) -> str:
     return stored
 
 
-def make_tracker(store: Path, uri: str | None = None) -> Tracker:
-    """MLflow, at the given address or the default one."""
+def make_tracker(store: Path, uri: str | None = None, traces: int | Literal["all"] | None = None) -> Tracker:
+    """MLflow, at the given address or the default one. ``traces``: failing tasks shown stage by stage; None: as usual."""
     from crosspath.adapters.mlflow_tracker import MlflowTracker
     from crosspath.adapters.mlflow_tracker.addresses import embedded_uri
 
     chosen = uri or tracking_uri(store)
     own = chosen == embedded_uri(store)
-    return MlflowTracker(chosen, artifact_root=(store / "mlflow-artifacts").resolve() if own else None)
+    root = (store / "mlflow-artifacts").resolve() if own else None
+    return MlflowTracker(chosen, artifact_root=root, traces=traces)
 
 
 def logged_traces(named: str, uri: str) -> Iterator[dict[str, Any]]:

@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 from crosspath.app import adapters
 from crosspath.app.cluster import require_listener
@@ -222,17 +222,23 @@ def recommend(evaluation: str, *, store: str | Path | None = None) -> tuple[Reco
     return recommendations(load(evaluation, store=store))
 
 
-def log(evaluation: str, *, store: str | Path | None = None) -> Evaluation:
-    """Log an evaluation of the ledger to MLflow (again): for when the server could not be reached.
+def log(evaluation: str, *, store: str | Path | None = None, traces: int | Literal["all"] | None = None) -> Evaluation:
+    """Log an evaluation of the ledger to MLflow (again): for when the server could not be reached, or for more ``traces``.
+
+    ``traces``: how many failing tasks have a trace with every stage, or ``all``, which also has a row for every task; None: as
+    usual, and an evaluation that is there already stays as it is.
 
     Raises:
+        ConfigError: ``traces`` is neither a number from 0 nor ``all``.
         TrackerError: the server can't be reached.
     """
+    if isinstance(traces, int) and traces < 0:
+        raise ConfigError(f"{traces} is no number of traces; write 0 or more, or all", field="traces")
     directory = adapters.store_directory(store)
     require_store(directory, evaluation)
     with _ledger(directory, lambda _: None) as ledger:
         facts = find_facts(ledger, evaluation)
-        concluded = _conclude(ledger, facts, _checked_tracker(directory, facts.head.mlflow_uri))
+        concluded = _conclude(ledger, facts, _checked_tracker(directory, facts.head.mlflow_uri, traces))
     if concluded.tracking_error:
         raise TrackerError(concluded.tracking_error)
     return concluded
@@ -248,7 +254,7 @@ def _ledger(directory: Path, notify: Callable[[str], None]) -> Iterator[Ledger]:
         ledger.close()
 
 
-def _checked_tracker(directory: Path, stored: str | None = None) -> Tracker:
+def _checked_tracker(directory: Path, stored: str | None = None, traces: int | Literal["all"] | None = None) -> Tracker:
     """The tracker, after it answered once: nothing is spent for results that can't be logged.
 
     ``stored``: where the evaluation was logged before; it stays there, unless the environment names another place.
@@ -257,7 +263,8 @@ def _checked_tracker(directory: Path, stored: str | None = None) -> Tracker:
         TrackerError: it does not answer.
     """
     named = os.environ.get(adapters.TRACKING_VARIABLE)
-    tracker = adapters.make_tracker(directory, adapters.stored_uri(stored, directory) if stored and not named else None)
+    uri = adapters.stored_uri(stored, directory) if stored and not named else None
+    tracker = adapters.make_tracker(directory, uri, traces)
     try:
         tracker.check()
     except TrackerError as error:
@@ -309,11 +316,13 @@ def _conclude(ledger: Ledger, facts: Facts, tracker: Tracker | None) -> Evaluati
     judgement = _judged(facts)
     if tracker is None:
         return Evaluation(facts, judgement)
+    # Where it was logged before is no part of its content: logged again, it is the same, and nothing has to be replaced.
+    unlogged = facts.model_copy(update={"head": facts.head.model_copy(update={"mlflow_run": None, "mlflow_uri": None})})
     with tempfile.TemporaryDirectory(prefix="crosspath-") as temporary:
         bundle = Path(temporary) / "evaluation"
-        write_bundle(facts, judgement, bundle)
+        write_bundle(unlogged, judgement, bundle)
         try:
-            reference = tracker.log(facts, judgement, bundle, parent_run=os.environ.get("MLFLOW_RUN_ID"))
+            reference = tracker.log(unlogged, judgement, bundle, parent_run=os.environ.get("MLFLOW_RUN_ID"))
         except TrackerError as error:
             return Evaluation(facts, judgement, tracking_error=str(error))
     head = facts.head.model_copy(update={"mlflow_run": reference.run_id, "mlflow_uri": tracker.uri})

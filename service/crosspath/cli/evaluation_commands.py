@@ -1,7 +1,7 @@
 """Commands about evaluations: run, plan, prompts, replay, show, log."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -17,6 +17,7 @@ from crosspath.cli.output import (
     remark,
     say,
 )
+from crosspath.errors import ConfigError
 
 SpecFile = Annotated[Path, typer.Argument(help="The spec, a YAML file.")]
 EvaluationId = Annotated[str, typer.Argument(help="Id in the ledger, `latest`, or an MLflow run.")]
@@ -130,13 +131,25 @@ def replay(
 
 def log(
     evaluation: EvaluationId = "latest",
+    traces: Annotated[
+        str | None,
+        typer.Option("--traces", metavar="N|all", help="Failing tasks with a trace of every stage; all: and a row per task."),
+    ] = None,
     store: StoreOption = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Log an evaluation to MLflow again, for when the server could not be reached."""
+    """Log an evaluation to MLflow again, for when the server could not be reached, or for more traces."""
     from crosspath.app import api
 
-    finish(api.log(evaluation, store=store), as_json)
+    finish(api.log(evaluation, store=store, traces=_traces(traces)), as_json)
+
+
+def _traces(text: str | None) -> int | Literal["all"] | None:
+    if text is None or text == "all":
+        return text
+    if not text.isascii() or not text.isdecimal():
+        raise ConfigError(f"{text!r} is no number of traces; write 0 or more, or all", field="--traces")
+    return int(text)
 
 
 def show(

@@ -3,6 +3,7 @@
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from crosspath.errors import StoreError, TrackerError
 from crosspath.store.bundle import index_digest, read_bundle
@@ -30,14 +31,20 @@ class MemoryRun:
     bundle: Path | None = None
     content: str | None = None
     """Digest of the bundle that was logged."""
+    traces: int | Literal["all"] | None = None
+    """How many failing tasks were asked to be shown stage by stage."""
 
 
 @dataclass
 class MemoryTracker:
-    """Keeps runs in ``runs`` and copies of the bundles below ``directory``. ``reachable=False``: a server that is down."""
+    """Keeps runs in ``runs`` and copies of the bundles below ``directory``. ``reachable=False``: a server that is down.
+
+    ``traces``: how many failing tasks are to be shown stage by stage; None: whatever is there will do.
+    """
 
     directory: Path
     reachable: bool = True
+    traces: int | Literal["all"] | None = None
     runs: dict[str, MemoryRun] = field(default_factory=dict[str, MemoryRun])
 
     @property
@@ -67,7 +74,7 @@ class MemoryTracker:
         content = self._content(bundle)
         wanted = (facts.head.id, facts.head.created_at)
         earlier = [run for run in self.runs.values() if (run.evaluation, run.created_at) == wanted and run.parent is None]
-        same = next((run for run in earlier if run.content == content and parent_run in (None, run.run_id)), None)
+        same = next((run for run in earlier if self._is_complete(run, content, parent_run)), None)
         if same:
             return self._ref(same.run_id)
         if parent_run is not None and parent_run not in self.runs:
@@ -75,7 +82,7 @@ class MemoryTracker:
         for run in earlier:
             self._drop(run.run_id)
         parent = self._add(MemoryRun(parent_run or f"memory-{len(self.runs) + 1}", facts.head.name, evaluation=facts.head.id))
-        parent.content, parent.created_at = content, facts.head.created_at
+        parent.content, parent.created_at, parent.traces = content, facts.head.created_at, self.traces
         parent.bundle = self.directory / parent.run_id / "bundle"
         shutil.copytree(bundle, parent.bundle, dirs_exist_ok=True)
         for one in judgement.decompositions:
@@ -99,6 +106,9 @@ class MemoryTracker:
         except StoreError as error:
             raise TrackerError(f"run {run_id} holds a damaged evaluation: {error}") from error
         return found
+
+    def _is_complete(self, run: MemoryRun, content: str, parent_run: str | None) -> bool:
+        return run.content == content and parent_run in (None, run.run_id) and self.traces in (None, run.traces)
 
     def _content(self, bundle: Path) -> str:
         self.check()

@@ -5,15 +5,28 @@ other people's runs.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from crosspath.adapters.mlflow_tracker.addresses import file_name
 from crosspath.adapters.mlflow_tracker.layout import EVALUATION_TAG, IDENTITY_TAG, LOGGED_TAG, Layout, RunContent, identity
 from crosspath.adapters.mlflow_tracker.names import NOTE_TAG, chunks, prompt_tags
 from crosspath.adapters.mlflow_tracker.prompts import register_contracts
+from crosspath.adapters.mlflow_tracker.task_sets import CONTEXT, TaskSet
 from crosspath.adapters.mlflow_tracker.traces import delete_rows, log_rows
-from crosspath.adapters.mlflow_tracker.vendor import Experiment, Metric, MlflowClient, Param, Run, RunTag, TracingClient, ViewType
+from crosspath.adapters.mlflow_tracker.vendor import (
+    Dataset,
+    DatasetInput,
+    Experiment,
+    InputTag,
+    Metric,
+    MlflowClient,
+    Param,
+    Run,
+    RunTag,
+    TracingClient,
+    ViewType,
+)
 from crosspath.errors import StoreError, TrackerError
 from crosspath.store.bundle import index_digest
 from crosspath.types import Facts
@@ -23,6 +36,10 @@ BUNDLE = "bundle"
 PARENT_TAG = "mlflow.parentRunId"
 OWN_TAG = "crosspath.own_parent"
 """Set on parent runs that this adapter made, and not on those that ``mlflow run`` opened."""
+TRACES_TAG = "crosspath.traces"
+"""How many rows have a span for each stage at most: a number, or ``all``. Another wish than this is logged anew."""
+REPORTS = ("report.html", "report.md")
+"""Files of the bundle that are artifacts of their own, at the top, where MLflow shows them."""
 MOST_EXPERIMENTS = 1000
 """Newest first: an evaluation that is logged again was logged lately."""
 EXPERIMENT_TAGS = {
@@ -60,15 +77,17 @@ class Logged:
 
     experiment: str
     parent: str
-    matched: tuple[str, ...]
-    """The matched runs in the order of the spec."""
+    runs: tuple[str, ...]
+    """Two runs to look at side by side: the first two candidates as deployed, or the only one and its reference."""
 
 
 class RunLogger:
     """Writes one evaluation to a store."""
 
-    def __init__(self, store: Store, content: Layout, bundle: Path) -> None:
+    def __init__(self, store: Store, content: Layout, bundle: Path, traces: str | None = None) -> None:
+        """``traces``: what was asked for, as in ``TRACES_TAG``; None: nothing, so that what is there will do."""
         self._store = store
+        self._traces = traces
         self._client = store.client
         self._content = content
         self._bundle = bundle
@@ -87,8 +106,8 @@ class RunLogger:
             if run is not done:
                 self._clear(run, keep=parent_run)
         parent = done.info.run_id if done else self._log_all(experiment, facts, parent_run)
-        matched = self._nested(experiment, parent, "matched")
-        return Logged(experiment, parent, tuple(run.info.run_id for run in matched))
+        runs = [*self._nested(experiment, parent, "matched"), *self._nested(experiment, parent, "reference")]
+        return Logged(experiment, parent, tuple(run.info.run_id for run in runs[:2]))
 
     def _experiment_of(self, parent_run: str | None) -> str:
         if parent_run is None:
@@ -110,6 +129,8 @@ class RunLogger:
         """Whether everything of this very content is there, under the parent that was asked for."""
         wanted = parent_run in (None, run.info.run_id)
         if not wanted or run.data.tags.get(LOGGED_TAG) != self._token:
+            return False
+        if self._traces is not None and run.data.tags.get(TRACES_TAG) != self._traces:
             return False
         return len(self._nested(run.info.experiment_id, run.info.run_id)) == len(self._content.nested)
 
@@ -140,13 +161,29 @@ class RunLogger:
             self._log_content(child, run)
             log_rows(self._store.tracing, experiment, child, run.rows)
             self._finish(child, ended, run)
-        self._client.log_artifacts(parent, str(self._bundle), BUNDLE)
+        self._log_artifacts(parent)
+        self._client.set_tag(parent, TRACES_TAG, self._traces or "usual")
         self._client.set_tag(parent, LOGGED_TAG, self._token)
         if parent_run:
             self._client.update_run(parent, name=self._content.parent.name)
         else:
             self._finish(parent, ended, self._content.parent)
         return parent
+
+    def _log_artifacts(self, parent: str) -> None:
+        """The bundle, and the report at the top: MLflow opens an HTML file that stands there.
+
+        Raises:
+            TrackerError: a file is missing afterwards.
+        """
+        reports = [name for name in REPORTS if (self._bundle / name).is_file()]
+        for name in reports:
+            self._client.log_artifact(parent, str(self._bundle / name))
+        self._client.log_artifacts(parent, str(self._bundle), BUNDLE)
+        kept = {entry.path for entry in (*self._client.list_artifacts(parent), *self._client.list_artifacts(parent, BUNDLE))}
+        wanted = {*reports, *(f"{BUNDLE}/{path.name}" for path in self._bundle.iterdir())}
+        if lost := sorted(wanted - kept):
+            raise TrackerError(f"run {self._content.parent.name!r}: MLflow did not keep the artifact {lost[0]}")
 
     def _create(self, experiment: str, run: RunContent, started_ms: int, more: Mapping[str, str]) -> str:
         created = self._client.create_run(experiment, started_ms, {**run.tags, **more}, run.name)
@@ -160,7 +197,7 @@ class RunLogger:
         taken = self._client.get_run(run_id).data.params
         content = self._content.parent
         params = {f"crosspath.{key}" if taken.get(key, value) != value else key: value for key, value in content.params.items()}
-        return RunContent(content.name, params, content.metrics, content.tags, content.long_params)
+        return replace(content, params=params)
 
     def _log_content(self, run_id: str, run: RunContent) -> None:
         """Params, metrics, tags, figures and long texts; then read back what MLflow kept."""
@@ -175,6 +212,8 @@ class RunLogger:
         for name in run.figures:
             if (self._bundle / name).is_file():
                 self._client.log_artifact(run_id, str(self._bundle / name), "figures")
+        if run.tasks:
+            self._client.log_inputs(run_id, [_dataset_input(run.tasks)])
         _require_kept(self._client.get_run(run_id), run)
 
     def _finish(self, run_id: str, ended_s: float, run: RunContent) -> None:
@@ -196,6 +235,14 @@ def _require_kept(found: Run, run: RunContent) -> None:
         wrong = [key for key, value in wanted.items() if kept.get(key) != value]
         if wrong:
             raise TrackerError(f"run {run.name!r}: MLflow did not keep {kind} {wrong[0]!r} as it was logged")
+    digests = [one.dataset.digest for one in found.inputs.dataset_inputs] if found.inputs else []
+    if run.tasks and run.tasks.digest not in digests:
+        raise TrackerError(f"run {run.name!r}: MLflow did not keep the dataset {run.tasks.name!r}")
+
+
+def _dataset_input(tasks: TaskSet) -> DatasetInput:
+    dataset = Dataset(tasks.name, tasks.digest, source_type="local", source=tasks.source, profile=tasks.profile)
+    return DatasetInput(dataset, [InputTag(*CONTEXT)])
 
 
 def _milliseconds(seconds: float) -> int:

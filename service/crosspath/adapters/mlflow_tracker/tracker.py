@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from crosspath.adapters.mlflow_tracker.addresses import (
     absolute,
@@ -19,7 +19,7 @@ from crosspath.adapters.mlflow_tracker.addresses import (
     evaluation_url,
     without_password,
 )
-from crosspath.adapters.mlflow_tracker.layout import EVALUATION_TAG, layout
+from crosspath.adapters.mlflow_tracker.layout import EVALUATION_TAG, MAX_ROWS, MAX_STAGED, Layout, layout
 from crosspath.adapters.mlflow_tracker.reading import logged_traces
 from crosspath.adapters.mlflow_tracker.runs import BUNDLE, PARENT_TAG, RunLogger, Store
 from crosspath.adapters.mlflow_tracker.vendor import MlflowClient, TracingClient
@@ -43,15 +43,25 @@ class MlflowRef:
 class MlflowTracker:
     """Logs evaluations to an MLflow server or to an embedded SQLite store, and fetches them from there."""
 
-    def __init__(self, tracking_uri: str, artifact_root: Path | None = None, *, max_traces: int = 240) -> None:
+    def __init__(
+        self,
+        tracking_uri: str,
+        artifact_root: Path | None = None,
+        *,
+        traces: int | Literal["all"] | None = None,
+        max_rows: int = MAX_ROWS,
+    ) -> None:
         """``artifact_root``: where an embedded store keeps artifacts (default: beside the database).
 
-        ``max_traces`` bounds the per-task rows of one evaluation; each takes about 20 ms to 60 ms.
+        ``traces``: how many failing tasks of one evaluation have a span for each stage; ``all``: every one, and a row for every
+        task whatever ``max_rows`` says; None: the usual number, and an evaluation that was logged with another stays as it is.
+        ``max_rows`` bounds the rows, one per task and run, of one evaluation; each takes about 15 ms to 60 ms.
         """
         tracking_uri = absolute(tracking_uri)
         self._uri = tracking_uri
         self._name = without_password(tracking_uri, tracking_uri)
-        self._max_traces = max_traces
+        self._traces = traces
+        self._max_rows = max_rows
         self._artifact_root = artifact_root or artifacts_beside(tracking_uri)
 
     @property
@@ -73,13 +83,19 @@ class MlflowTracker:
         Raises:
             TrackerError: the server can't be reached, refuses, or did not keep what was logged.
         """
-        content = layout(facts, judgement, self._max_traces)
+        content = self._layout(facts, judgement)
         content.check()
         client = self._client()
         with self._calling(f"logging {facts.head.id} to MLflow"):
             store = Store(client, TracingClient(self._uri), self._name, self._artifact_root)
-            logged = RunLogger(store, content, bundle).run(facts, parent_run)
-        return MlflowRef(logged.parent, evaluation_url(self._uri, logged.experiment, *logged.matched[:2]))
+            traces = None if self._traces is None else str(self._traces)
+            logged = RunLogger(store, content, bundle, traces).run(facts, parent_run)
+        return MlflowRef(logged.parent, evaluation_url(self._uri, logged.experiment, *logged.runs))
+
+    def _layout(self, facts: Facts, judgement: Judgement) -> Layout:
+        if self._traces == "all":
+            return layout(facts, judgement)
+        return layout(facts, judgement, self._max_rows, MAX_STAGED if self._traces is None else int(self._traces))
 
     def fetch(self, run_id: str, into: Path) -> Path:
         """Download the bundle of the evaluation that the run belongs to; the parent's or a nested run's id.
