@@ -160,7 +160,7 @@ def test_a_clean_up_that_gains_is_the_next_step(judged: Judgement) -> None:
     assert (
         "4 are right when cleaned and 1 when taken strictly (format damage -30.0 points: taken strictly fewer are right)" in line
     )
-    assert line.endswith("Next: set `harness: fenced-block` for it.")
+    assert line.endswith("Next: set harness: fenced-block for it.")
 
 
 def test_a_clean_up_that_helps_already_is_no_step(judged: Judgement) -> None:
@@ -173,7 +173,7 @@ def test_a_clean_up_that_helps_already_is_no_step(judged: Judgement) -> None:
 def test_a_clean_up_that_harms_is_to_be_left_out(judged: Judgement) -> None:
     """More are right with their fences on."""
     harms = format_damage(own="fenced-block", lost=0, gained=2, strict_passed=3, cleaned_passed=1, effect=estimate(0.2))
-    assert format_lines(with_(judged, format_damage=(harms,)))[0].endswith("Next: set `harness: none` for it.")
+    assert format_lines(with_(judged, format_damage=(harms,)))[0].endswith("Next: set harness: none for it.")
 
 
 def test_what_was_not_measured_is_said_with_its_reason(judged: Judgement) -> None:

@@ -49,7 +49,7 @@ def _cost(estimate: Estimate) -> str:
 
 def _step(one: FormatDamage) -> str:
     better = one.cleaned if one.lost > one.gained else one.strict if one.gained > one.lost else one.own
-    return "" if better == one.own else f" Next: set `harness: {better}` for it."
+    return "" if better == one.own else f" Next: set harness: {better} for it."
 
 
 def format_section(judgement: Judgement) -> str:
