@@ -58,7 +58,7 @@ def test_pass_rates_and_rows_keep_them_apart() -> None:
     names = {row.task: [verdict.name for verdict in row.verdicts] for row in matched.rows}
     assert names == {
         "write-bytes/price": ["passed", "state_ok", "misreport", "cause", "lost_to"],
-        "infeasible/gone": ["declined", "untouched"],
+        "infeasible/gone": ["rightly_declined", "untouched"],
     }
     [row] = [row for row in matched.rows if row.task == IMPOSSIBLE.id]
     assert row.response["verdict"] == "not declined rightly: extra_files"

@@ -169,6 +169,7 @@ def test_state_difference_is_readable() -> None:
     assert difference.startswith("```diff\n@@ out.txt\n")
     assert "- costs $5" in difference.split("\n")
     assert row.response["difference (- expected, + found)"] == difference
+    assert state["events"][0]["attributes"]["exception.stacktrace"].startswith("@@ out.txt\n")
 
 
 def test_passing_task_is_a_single_span() -> None:

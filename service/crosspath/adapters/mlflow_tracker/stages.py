@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crosspath.adapters.mlflow_tracker.names import shown
+from crosspath.escaping import one_line
 from crosspath.reports.blocks import fenced
 from crosspath.scoring.state_diff import readable, state_rows
-from crosspath.types import Action, ExecResult, Replay, Reply, Score, Task, Trial
+from crosspath.types import Action, CheckResult, ExecResult, Replay, Reply, Score, Task, Trial
 
 LONGEST_TEXT = 4_000
 """Characters of a reply, a command or an output in a row; the whole text is in the bundle."""
@@ -34,6 +35,8 @@ class Stage:
     duration_s: float = 0.0
     problem: str | None = None
     """Why the trial got no further than here, or no further rightly."""
+    details: str = ""
+    """What there is to see of the problem: MLflow opens a span that went wrong on its exception, so it stands there."""
     attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -69,13 +72,11 @@ def literal(text: str | None, language: str = "text") -> str | None:
 
 
 def bounded(text: str | None) -> str | None:
-    """A text for a row; a long one ends with how much is missing and where it is."""
+    """A text for a row, control characters visible; a long one ends with how much is missing and where it is."""
     if text is None:
         return None
-    text = shown(text)
-    if len(text) <= LONGEST_TEXT:
-        return text
-    return f"{text[:LONGEST_TEXT]}… [{len(text) - LONGEST_TEXT} more characters: see the bundle]"
+    kept = one_line(shown(text[:LONGEST_TEXT]), keep="\n\t")
+    return kept if len(text) <= LONGEST_TEXT else f"{kept}… [{len(text) - LONGEST_TEXT} more characters: see the bundle]"
 
 
 def stages_of(one: ShownTrial) -> tuple[Stage, ...]:
@@ -163,7 +164,8 @@ def _execute(action: Action, result: ExecResult | None, which: str) -> Stage:
     if result is None:
         return Stage(f"execute{which}: not observed", "TOOL", inputs, problem="it was not run, or not observed")
     problem = _ended(result) if result.timed_out or result.exit_code != 0 else None
-    return Stage(f"execute{which}: {_ended(result)}", "TOOL", inputs, _result_parts(result), result.duration_s, problem)
+    name, details = f"execute{which}: {_ended(result)}", f"{command_text(action)}\n\n{result_text(result)}"
+    return Stage(name, "TOOL", inputs, _result_parts(result), result.duration_s, problem, details)
 
 
 def command_text(action: Action) -> str:
@@ -200,7 +202,7 @@ def state_difference(one: ShownTrial) -> str:
     if one.replay is None or one.score is None or not one.score.checks:
         return ""
     rows = state_rows(one.task, one.replay, one.score)
-    return literal("\n".join(_diff_lines(row for row in rows if not row["equal"])), "diff") or ""
+    return "\n".join(_diff_lines(row for row in rows if not row["equal"]))
 
 
 def _diff_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -219,9 +221,10 @@ def _final_state(one: ShownTrial) -> Stage:
         return Stage(f"final state: {problem}", "RETRIEVER", outputs={"setup failed": literal(setup)}, problem=problem)
     differing = len(rows) - len(equal)
     differs = f"{differing} {'differs' if differing == 1 else 'differ'}"
-    outputs = {"differs (- expected, + found)": state_difference(one) or "nothing", "as expected": equal}
+    difference = state_difference(one)
+    outputs = {"differs (- expected, + found)": literal(difference, "diff") or "nothing", "as expected": equal}
     name = f"final state: {differs if differing else 'as expected'}"
-    return Stage(name, "RETRIEVER", outputs=outputs, problem=differs if differing else None)
+    return Stage(name, "RETRIEVER", None, outputs, problem=differs if differing else None, details=difference)
 
 
 def _validate(score: Score) -> Stage:
@@ -243,7 +246,13 @@ def _validate(score: Score) -> Stage:
     }
     problem = None if score.passed else score.cause or "exit status"
     ended = f"failed, {problem}" if problem else "passed"
-    return Stage(f"validate by {shown(score.validator)}: {ended}", "EVALUATOR", outputs=outputs, problem=problem)
+    name = f"validate by {shown(score.validator)}: {ended}"
+    details = "\n".join([score.reason, *(_check_text(check) for check in score.checks)])
+    return Stage(name, "EVALUATOR", None, outputs, problem=problem, details=details)
+
+
+def _check_text(check: CheckResult) -> str:
+    return f"{check.expectation} of {readable(check.subject)}: expected {check.expected}, found {check.actual}"
 
 
 def stage_records(stages: Sequence[Stage], root: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -280,5 +289,6 @@ def _record(stage: Stage, root: Mapping[str, Any], start: int, end: int) -> dict
 
 
 def _exception(stage: Stage, at: int) -> dict[str, Any]:
-    attributes = {"exception.type": stage.name, "exception.message": stage.problem, "exception.stacktrace": ""}
+    details = {"exception.stacktrace": bounded(stage.details)} if stage.details else {}
+    attributes = {"exception.type": stage.name, "exception.message": stage.problem, **details}
     return {"name": "exception", "time_unix_nano": at, "attributes": attributes}
