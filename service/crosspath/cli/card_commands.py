@@ -105,7 +105,8 @@ def _print(found: "CardVerification") -> None:
 
 
 def _lines(check: "CardCheck") -> list[str]:
-    differing = [f"    {one.field}: the card has {one.card!r}, found {one.found!r}" for one in check.differences[:SHOWN]]
+    lines = [f"{STATUS_WORDS[check.status]}  {check.about}: {check.detail}"]
+    for one in check.differences[:SHOWN]:
+        lines += [f"    {one.field}", f"        the card  {one.card}", f"        found     {one.found}"]
     more = len(check.differences) - SHOWN
-    head = f"{STATUS_WORDS[check.status]}  {check.about}: {check.detail}"
-    return [head, *differing, *([f"    and {more} more (--json)"] if more > 0 else [])]
+    return [*lines, f"    and {more} more (--json)"] if more > 0 else lines
