@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from builders import estimate, evaluation
 from crosspath.errors import StoreError
+from crosspath.reports.figures import planned_figures
 from crosspath.store.bundle import index_digest, read_bundle, read_judgement, write_bundle
 from crosspath.types import Facts, Judgement, Reply, StyleSpread, Text, ToolCall
 
@@ -102,12 +103,12 @@ def test_readable_without_crosspath(written: tuple[Facts, Judgement, Path]) -> N
 
 
 def test_texts_and_figures(written: tuple[Facts, Judgement, Path]) -> None:
-    """Contracts, paths and suites are there as the texts that they are; each candidate has its two figures."""
+    """Contracts, paths and suites are there as the texts that they are; figures are those that are planned."""
     facts, judgement, directory = written
     assert (directory / "contracts" / "nested.md").read_text() == facts.contracts[1].content
     assert (directory / "report.md").read_text().strip()
-    figures = sorted((directory / "figures").iterdir())
-    assert len(figures) == 2 * len(judgement.decompositions)
+    figures = list((directory / "figures").iterdir())
+    assert {path.name for path in figures} == {figure.name for figure in planned_figures(facts, judgement)}
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in figures)
 
 

@@ -3,16 +3,24 @@
 A figure takes about 0.3 s to draw, so there are a few for the evaluation and a few for each of the first candidates.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from crosspath.analysis.decompose import as_deployed
 from crosspath.reports.figures_cells import causes_by_stage, two_by_two
+from crosspath.reports.figures_costs import cost_against_rate, price_of
+from crosspath.reports.figures_effects import effects_with_intervals
+from crosspath.reports.figures_families import cell_columns, family_map, path_columns
+from crosspath.reports.figures_funnel import funnel_figure
 from crosspath.reports.figures_paths import ranked_paths
-from crosspath.types import Decomposition, Facts, Judgement
+from crosspath.reports.figures_rank_shift import rank_shift
+from crosspath.types import Decomposition, Facts, Judgement, RankStability
 
 MOST_WITH_FIGURES = 16
 """So many candidates at most have figures of their own."""
+MOST_SHIFTS, MOST_RANKINGS = 2, 4
+"""So many comparisons of rankings of models, those with most reversals, and rankings of paths have a figure."""
 
 
 @dataclass(frozen=True)
@@ -46,21 +54,67 @@ def figure_prefix(candidate: str, number: int) -> str:
 
 
 def _of_evaluation(judgement: Judgement) -> Iterator[PlannedFigure]:
-    for number, ranking in enumerate(judgement.path_rankings):
+    yield from _overview(judgement)
+    for number, stability in enumerate(_most_reversed(judgement.rank_stability)[:MOST_SHIFTS]):
+        caption = f"Order of {len(stability.models)} models, {stability.first.label} against {stability.second.label}."
+        yield PlannedFigure(f"rank-shift-{number + 1:02d}.png", None, caption, partial(rank_shift, stability))
+    for number, ranking in enumerate(judgement.path_rankings[:MOST_RANKINGS]):
         caption = f"What each path costs {ranking.model}, told {ranking.contract}: shares of trials, best path first."
         yield PlannedFigure(f"paths-{number + 1:02d}.png", None, caption, partial(ranked_paths, ranking))
 
 
+def _overview(judgement: Judgement) -> Iterator[PlannedFigure]:
+    shown = judgement.decompositions[:MOST_WITH_FIGURES]
+    if not _paths_instead(judgement) and any(one.effects for one in shown):
+        caption = "Damage, compensation and matched gap of each candidate for tasks like these, with 95 % intervals."
+        draw = partial(effects_with_intervals, shown, len(judgement.decompositions))
+        yield PlannedFigure("effects.png", None, caption, draw)
+    if price := price_of(judgement):
+        caption = "Pass rate of each candidate as deployed against what a reply takes; unknown prices are listed beside."
+        yield PlannedFigure("cost-against-rate.png", None, caption, partial(cost_against_rate, judgement, price))
+    yield from _family_maps(judgement)
+
+
+def _family_maps(judgement: Judgement) -> Iterator[PlannedFigure]:
+    if not any(one.by == "family" for one in judgement.breakdowns):
+        return
+    if not _paths_instead(judgement):
+        title, columns = "Right of scored trials by family and cell", cell_columns(judgement)
+        draw = partial(family_map, columns, judgement.breakdowns, title)
+        yield PlannedFigure("families.png", None, f"{title}; darker where fewer are right, hatched below half.", draw)
+        return
+    for number, ranking in enumerate(judgement.path_rankings[:MOST_RANKINGS]):
+        title = f"Right of scored trials of {ranking.model} by family and path, told {ranking.contract}"
+        draw = partial(family_map, path_columns(ranking), judgement.breakdowns, title)
+        yield PlannedFigure(f"families-{number + 1:02d}.png", None, f"{title}; darker where fewer are right.", draw)
+
+
+def _most_reversed(stabilities: Sequence[RankStability]) -> list[RankStability]:
+    known = [one for one in stabilities if one.tasks]
+    return sorted(known, key=lambda one: (-one.unambiguous, -one.reversed))
+
+
+def _paths_instead(judgement: Judgement) -> bool:
+    """Whether there are so many candidates through so many paths that rankings of paths are shown in place of candidates."""
+    return bool(judgement.path_rankings) and len(judgement.decompositions) > MOST_WITH_FIGURES
+
+
 def _of_candidates(judgement: Judgement) -> Iterator[PlannedFigure]:
-    if judgement.path_rankings and len(judgement.decompositions) > MOST_WITH_FIGURES:
-        return  # one model on many paths: the ranking shows them all
+    if _paths_instead(judgement):
+        return
     for number, decomposition in enumerate(judgement.decompositions[:MOST_WITH_FIGURES]):
-        yield from _of_candidate(decomposition, figure_prefix(decomposition.candidate, number))
+        yield from _of_candidate(judgement, decomposition, figure_prefix(decomposition.candidate, number))
 
 
-def _of_candidate(decomposition: Decomposition, prefix: str) -> Iterator[PlannedFigure]:
+def _of_candidate(judgement: Judgement, decomposition: Decomposition, prefix: str) -> Iterator[PlannedFigure]:
     name = decomposition.candidate
     caption = f"{name}: right replies in each cell, and the effects between cells in points of pass rate."
     yield PlannedFigure(f"{prefix}-two-by-two.png", name, caption, partial(two_by_two, decomposition))
     caption = f"{name}: where replies were lost in each cell, by stage; what the path reported as fine is hatched."
     yield PlannedFigure(f"{prefix}-causes.png", name, caption, partial(causes_by_stage, decomposition))
+    if funnels := [one for one in judgement.funnels if one.candidate == name]:
+        own = as_deployed(decomposition)
+        caption = f"{name}: how far trials get in each cell, from an attempt to a right final state, and what stops the others."
+        yield PlannedFigure(
+            f"{prefix}-funnel.png", name, caption, partial(funnel_figure, name, funnels, own.name if own else None)
+        )

@@ -9,7 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 from crosspath.analysis.stages import NOT_OBSERVED, by_stage
 from crosspath.analysis.wording import control_word, percent, points
-from crosspath.reports.figures_drawing import FONT, GREY, INK, PALE, RIGHT, STAGE_COLOURS, canvas, png, put_text, short, wrapped
+from crosspath.reports.figures_drawing import (
+    FONT,
+    GREY,
+    INK,
+    PALE,
+    RIGHT,
+    STAGE_COLOURS,
+    axes_within,
+    canvas,
+    headed,
+    legend_of,
+    png,
+    put_text,
+    short,
+    wrapped,
+)
 from crosspath.types import Cell, Decomposition, Effect
 
 if TYPE_CHECKING:
@@ -43,8 +58,8 @@ def two_by_two(decomposition: Decomposition) -> bytes:
 def causes_by_stage(decomposition: Decomposition) -> bytes:
     """One bar per cell: right, wrong by stage (silent ones hatched), not observed, unstable; widths are numbers of trials."""
     cells = decomposition.cells
-    figure = canvas(11.0, 2.6 + 0.85 * max(1, len(cells)), layout="constrained")
-    axes = figure.add_subplot()
+    figure = canvas(11.0, 2.2 + 0.85 * max(1, len(cells)))
+    axes = axes_within(figure, left=2.6, right=0.15, top=0.5, bottom=1.35)
     most = max([cell.planned for cell in cells], default=0) or 1
     shown: dict[str, tuple[str, str]] = {}
     for row, cell in enumerate(cells):
@@ -52,7 +67,7 @@ def causes_by_stage(decomposition: Decomposition) -> bytes:
     _bar_axes(axes, cells, most)
     _legend(figure, shown)
     title = f"Where replies were lost: {short(decomposition.candidate, 56)}"
-    figure.suptitle(title, x=0.01, ha="left", fontsize=12, family=FONT, weight="bold", parse_math=False)
+    headed(figure, title)
     return png(figure)
 
 
@@ -195,16 +210,10 @@ def _bar_axes(axes: Axes, cells: tuple[Cell, ...], most: int) -> None:
 
 
 def _legend(figure: Figure, shown: Mapping[str, tuple[str, str]]) -> None:
-    from matplotlib.patches import Patch
-
     order = [
         "right",
         *(f"{stage}, {kind}" for kind in ("silent", "reported") for stage in STAGE_COLOURS),
         NOT_OBSERVED,
         "unstable",
     ]
-    patches = [
-        Patch(facecolor=shown[label][0], hatch=shown[label][1], edgecolor=INK, label=label) for label in order if label in shown
-    ]
-    if patches:
-        figure.legend(handles=patches, loc="outside lower center", ncols=5, frameon=False, fontsize=9, handleheight=1.4)
+    legend_of(figure, {label: shown[label] for label in order if label in shown}, columns=5)

@@ -7,7 +7,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crosspath.analysis.stages import NOT_OBSERVED
-from crosspath.reports.figures_drawing import FONT, INK, RIGHT, STAGE_COLOURS, canvas, legend_of, png, put_text, short
+from crosspath.reports.figures_drawing import (
+    FONT,
+    INK,
+    RIGHT,
+    STAGE_COLOURS,
+    axes_within,
+    canvas,
+    headed,
+    legend_of,
+    png,
+    put_text,
+    short,
+)
 from crosspath.types import PathCost, PathRanking
 
 if TYPE_CHECKING:
@@ -17,8 +29,8 @@ if TYPE_CHECKING:
 def ranked_paths(ranking: PathRanking) -> bytes:
     """One bar per path, best first: right with its 95 % interval, wrong silently (hatched), wrong and reported, not observed."""
     paths = ranking.paths
-    figure = canvas(11.0, 1.9 + 0.3 * len(paths), layout="constrained")
-    axes = figure.add_subplot()
+    figure = canvas(11.0, 1.8 + 0.3 * len(paths))
+    axes = axes_within(figure, left=4.0, right=0.3, top=0.5, bottom=1.0)
     for row, path in enumerate(paths):
         _path_bar(axes, row, path)
     labels = [f"{path.rank or 'not ranked'}  {short(path.path, 40)}" for path in paths]
@@ -30,7 +42,7 @@ def ranked_paths(ranking: PathRanking) -> bytes:
     axes.spines[["top", "right"]].set_visible(False)
     legend_of(figure, _PATH_PARTS)
     title = f"What each path costs: {short(ranking.model, 40)}, told {short(ranking.contract, 24)}"
-    figure.suptitle(title, x=0.01, ha="left", fontsize=12, family=FONT, weight="bold", parse_math=False)
+    headed(figure, title)
     return png(figure)
 
 
