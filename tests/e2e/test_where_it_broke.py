@@ -74,7 +74,7 @@ def evaluation(store: Path) -> Evaluation:
 @pytest.fixture(scope="module")
 def told(evaluation: Evaluation) -> dict[str, Story]:
     """The story of each failing task."""
-    return {one.task: one for one in stories(evaluation.facts, evaluation.judgement)}
+    return {one.task: one for one in evaluation.stories}
 
 
 def test_every_failing_task_has_a_story_with_its_cause(told: dict[str, Story]) -> None:

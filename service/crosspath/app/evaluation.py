@@ -21,7 +21,8 @@ from crosspath.reports.document import evaluation_document
 from crosspath.reports.headlines import headlines
 from crosspath.reports.markdown import report_markdown, summary_text
 from crosspath.reports.reliability_tables import RELIABILITY_COLUMNS, reliability_rows
-from crosspath.types import Comparison, Decomposition, Facts, Headline, Judgement, Published
+from crosspath.reports.stories import stories
+from crosspath.types import Comparison, Decomposition, Facts, Headline, Judgement, Published, Story
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -179,6 +180,11 @@ class Evaluation:
     def costs(self) -> "pd.DataFrame":
         """One row per candidate as deployed: tokens, USD and latency (seconds) of its replies, and tokens and USD per pass."""
         return _framed("costs", cost_rows(self.judgement.costs))
+
+    @cached_property
+    def stories(self) -> tuple[Story, ...]:
+        """Why each failing task fails for each candidate as deployed: the reply, what the path made of it, what differs."""
+        return stories(self.facts, self.judgement)
 
     def _frame(self, table: str) -> "pd.DataFrame":
         return _framed(table, getattr(decomposition_tables(self.judgement, self.facts.cells), table))
