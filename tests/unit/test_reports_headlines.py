@@ -92,7 +92,7 @@ def test_how_sure_is_observed_trials_an_interval_and_the_control() -> None:
         " candidates together). The control holds on all 108: the instrument itself changes nothing."
     )
     missing = headline(lost(path=40, infrastructure=7)).sure
-    assert missing.startswith("101 of 108 have a verdict (7 rate limit missing): at worst 61, at best 68 are right. Expect ")
+    assert missing.startswith("101 of 108 have a verdict (7 missing: rate limit): at worst 61, at best 68 are right. Expect ")
     alone = SHARE.model_copy(update={"low": None, "high": None, "method": "no interval: one family says nothing about others"})
     assert "can't be said: one family says nothing about others." in headline(lost(path=47, share=alone)).sure
     assert "Expect at least 80.0 % right in other task families" in headline(lost(108)).sure

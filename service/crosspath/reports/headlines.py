@@ -125,11 +125,13 @@ def _observed(losses: Losses) -> str:
         return f"All {losses.attempted} were observed." if losses.attempted > 1 else "It was observed."
     how = _missing_words(losses.kinds.get("infrastructure", {}))
     ends = f"at worst {losses.kept}, at best {losses.kept + missing} are right"
-    return f"{losses.attempted - missing} of {losses.attempted} have a verdict ({how} missing): {ends}."
+    return f"{losses.attempted - missing} of {losses.attempted} have a verdict ({missing} missing: {how}): {ends}."
 
 
 def _missing_words(kinds: dict[str, int]) -> str:
-    return ", ".join(f"{count} {kind.removeprefix('fault:').replace('_', ' ')}" for kind, count in kinds.items())
+    """``rate limit``; ``5 rate limit, 2 unstable`` where there are several kinds."""
+    words = {kind: kind.removeprefix("fault:").replace("_", " ") for kind in kinds}
+    return words[next(iter(kinds))] if len(kinds) == 1 else ", ".join(f"{count} {words[kind]}" for kind, count in kinds.items())
 
 
 def _how_many(decomposition: Decomposition, losses: Losses) -> str:

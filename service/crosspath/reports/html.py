@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
 from importlib import resources
+from itertools import groupby
 
 from jinja2 import Environment, StrictUndefined, Template
 
@@ -24,6 +25,8 @@ from crosspath.reports.markdown import opening
 from crosspath.reports.sections import Section, report_sections
 from crosspath.types import Facts, Judgement, Published
 
+MOST_LISTED = 24
+"""So many candidates stand one by one in the contents; more of them fold."""
 GENERATOR = "crosspath report"
 """What the file names as its maker."""
 
@@ -72,6 +75,8 @@ def report_html(facts: Facts, judgement: Judgement, figures: Mapping[str, bytes]
         head=head,
         status=facts.head.status,
         sections=shown,
+        contents=[list(group) for _, group in groupby(shown, key=lambda one: one.candidate)],
+        most=MOST_LISTED,
     )
 
 

@@ -1,6 +1,6 @@
 """Where a candidate's trials went, place by place, as a table."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from crosspath.analysis.wording import NONE, table, with_interval
 from crosspath.reports.cause_words import causes_counted
@@ -18,6 +18,12 @@ def losses_table(judgement: Judgement, candidate: str) -> str:
         return ""
     head = ["place", "trials", "of observed, with an interval over families", "why", "tasks"]
     return "Where the trials went, as deployed\n\n" + table(head, [_kept(found), *_rows(found)]) + _note(found)
+
+
+def every_loss(found: Sequence[Losses]) -> str:
+    """One row per candidate: what it gets right as deployed, and how much is lost to each place."""
+    rows = [[one.candidate, f"{one.kept} of {one.attempted}", *(one.lost[place] for place in PLACE_WORDS)] for one in found]
+    return table(["candidate", "right as deployed", *(f"lost to {words}" for words in PLACE_WORDS.values())], rows)
 
 
 def _kept(losses: Losses) -> list[object]:

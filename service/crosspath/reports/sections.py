@@ -5,7 +5,7 @@ candidates, what is kept apart from rates, reliability, cost, the whole configur
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from crosspath.analysis.abstention import abstention_lines, abstention_section
@@ -16,18 +16,19 @@ from crosspath.analysis.path_tables import path_lines, path_section
 from crosspath.analysis.styles import style_lines, style_section
 from crosspath.analysis.wording import control_warning, paragraph, title
 from crosspath.analysis.wording_tables import beside_compensation, wording_lines, wording_section
-from crosspath.escaping import markdown
+from crosspath.escaping import markdown, one_line
 from crosspath.reports.breakdown_tables import validator_sensitivity_section
 from crosspath.reports.candidate_sections import Part, candidate_parts, headline_lines
 from crosspath.reports.comparison_tables import comparison_section
 from crosspath.reports.cost_tables import cost_lines, spend_section
 from crosspath.reports.format_tables import format_lines, format_section
 from crosspath.reports.headlines import headlines
+from crosspath.reports.loss_tables import every_loss
 from crosspath.reports.published_tables import published_section
 from crosspath.reports.reliability_tables import reliability_lines, reliability_section
 from crosspath.reports.stability_tables import ranking_section, stability_lines, stability_section
 from crosspath.reports.stories import stories_section
-from crosspath.types import Comparison, Decomposition, EvaluationHead, Facts, Headline, Judgement, PlannedCell, Published, Score
+from crosspath.types import Comparison, Decomposition, EvaluationHead, Facts, Judgement, PlannedCell, Published, Score
 
 LIMITS = """\
 ## Limits of the method
@@ -137,18 +138,20 @@ def _comparison_warnings(found: Sequence[Comparison]) -> list[str]:
 
 
 def headline_section(facts: Facts, judgement: Judgement) -> str:
-    """One sentence per candidate, how sure it is and what to do; the sentences alone where there are very many."""
+    """One sentence per candidate, how sure it is and what to do; of very many candidates a table, or which path is best."""
     found = headlines(facts, judgement)
     if not found:
         return ""
-    return "## What to know first\n\n" + "\n".join(_headline_lines(found)) + "\n"
+    if in_short(judgement):
+        lines = [*(markdown(line) for line in path_lines(judgement.path_rankings)), f"Next: {_recommend(facts.head)}"]
+        return "## What to know first\n\n" + "".join(f"{line}\n\n" for line in lines).removesuffix("\n")
+    if len(found) > MOST_IN_FULL:
+        return "## What to know first\n\n" + every_loss(judgement.losses)
+    return "## What to know first\n\n" + "\n".join(line for headline in found for line in headline_lines(headline)) + "\n"
 
 
-def _headline_lines(found: Sequence[Headline]) -> Iterable[str]:
-    if len(found) <= MOST_IN_FULL:
-        return (line for headline in found for line in headline_lines(headline))
-    rest = f"- {len(found) - MOST_IN_FULL} more stand with their candidates below."
-    return (*(f"- {markdown(headline.sentence)}" for headline in found[:MOST_IN_FULL]), rest)
+def _recommend(head: EvaluationHead) -> str:
+    return f"`crosspath recommend {one_line(head.id).replace('`', '')}` says which path to take; each path has a section below."
 
 
 def beside_lines(judgement: Judgement) -> list[str]:
@@ -189,7 +192,8 @@ def _plain_words(judgement: Judgement) -> str:
 
 def _candidates(facts: Facts, judgement: Judgement, *, folded: bool) -> Iterator[Section]:
     wordings = beside_compensation(judgement.wording_spreads)
-    told = {one.candidate: one for one in headlines(facts, judgement)} if folded else {}
+    many = len(judgement.decompositions) > MOST_IN_FULL
+    told = {one.candidate: one for one in headlines(facts, judgement)} if many else {}
     scores = scores_by_candidate(facts.cells, judgement.scores)
     for one in judgement.decompositions:
         if not infeasible_only(one):
