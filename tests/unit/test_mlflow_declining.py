@@ -63,7 +63,7 @@ def test_pass_rates_and_rows_keep_them_apart() -> None:
     [row] = [row for row in matched.rows if row.task == IMPOSSIBLE.id]
     assert row.response["verdict"] == "not declined rightly: extra_files"
     assert "1 acted all the same" in matched.tags[NOTE_TAG]
-    assert "recall 0.0 % [0.0, 79.3]" in matched.tags[NOTE_TAG]
+    assert "recall 0.0 %" in matched.tags[NOTE_TAG]
 
 
 def test_runs_of_nothing_else_are_complete() -> None:

@@ -87,6 +87,25 @@ def test_description_in_plain_words() -> None:
     assert "Control (encoded): **holds**" in note
 
 
+def test_parent_describes_all_candidates() -> None:
+    """The parent's description has one line for each candidate, what its control allows, and where everything else is."""
+    facts, judgement = evaluation()
+    first, second = judgement.decompositions
+    broken = second.model_copy(update={"control": second.control.model_copy(update={"status": "broken", "reason": "racy"})})
+    note = layout(facts, judgement.model_copy(update={"decompositions": (first, broken)})).parent.tags["mlflow.note.content"]
+    lines = {line.split(" |")[0]: line.replace("&ensp;", " ") for line in note.splitlines() if line.startswith("| ")}
+    assert "| 1 of 3 | -66.7 \\[-86.7, -46.7\\] | +0.0 \\[-20.0, +20.0\\] |" in lines["| oracle on nested-shell"]
+    assert lines["| adaptive on nested-shell"].count("not to be used") == 3
+    assert lines["| adaptive on nested-shell"].endswith("| broken |")
+    assert "`report.html` under *Artifacts*, or `crosspath report quoting-20261129-1`" in note
+
+
+def test_tables_have_room() -> None:
+    """MLflow shows a description's tables without any space between columns, so that each cell but the first brings its own."""
+    note = fit_note("| a | b |\n| --- | --- |\n| 1 \\| 2 | 3 |\ntext | here\n", "elsewhere")
+    assert note == "| a |&ensp;b |\n| --- | --- |\n| 1 \\| 2 |&ensp;3 |\ntext | here\n"
+
+
 def test_derived_names() -> None:
     """A derived evaluation is told from its source by its name, and by what gives the whole of it."""
     facts, judgement = evaluation("quoting-20251129-2")

@@ -30,13 +30,14 @@ from crosspath.adapters.mlflow_tracker.names import (
 )
 from crosspath.adapters.mlflow_tracker.notes import CellRun, declining, note_lines, points_text, wordings
 from crosspath.adapters.mlflow_tracker.params import cell_params, lock_candidate, parent_params
+from crosspath.adapters.mlflow_tracker.parent_note import parent_note
 from crosspath.adapters.mlflow_tracker.row_source import RowSource
 from crosspath.adapters.mlflow_tracker.rows import Row, select_rows, with_stages
 from crosspath.adapters.mlflow_tracker.task_sets import TaskSet, task_set
 from crosspath.analysis.decompose import as_deployed
 from crosspath.reports.figures import planned_figures
 from crosspath.reports.headlines import headlines
-from crosspath.reports.markdown import in_short, report_short
+from crosspath.reports.markdown import in_short
 from crosspath.types import (
     Abstention,
     Cell,
@@ -171,7 +172,7 @@ def parent_name(facts: Facts) -> str:
 
 
 def _parent(facts: Facts, judgement: Judgement) -> RunContent:
-    note = fit_note(report_short(facts, judgement), "report.md")
+    note = fit_note(parent_note(facts, judgement), "report.md")
     tags = _common_tags(facts) | {"crosspath.role": "evaluation", NOTE_TAG: note}
     told = tuple(text.name for text in facts.contracts)
     scored = any(cell.scored for one in judgement.decompositions for cell in one.cells)

@@ -115,8 +115,10 @@ def fit_note(text: str, rest: str) -> str:
 
 
 def _with_room(line: str) -> str:
-    """A table's line with room between its columns: MLflow shows descriptions without any, so that numbers run together."""
-    return re.sub(r"(?<!\\) \| (?=\S)(?!---)", " |\N{EN SPACE}", line)
+    """A table's line with room between its columns: MLflow shows descriptions without any, so that numbers run together. An
+    entity, because blanks of any kind are trimmed.
+    """
+    return re.sub(r"(?<!\\) \| (?=\S)(?!---)", " |&ensp;", line)
 
 
 def check_run(name: str, params: Mapping[str, str], metrics: Mapping[str, float], tags: Mapping[str, str]) -> None:

@@ -31,6 +31,7 @@ EFFECT_WORDS: Mapping[str, str] = {
     "matched_gap": "what a matched score shows",
     "contract_effect": "the contract alone changes",
 }
+NO_NUMBER = "-"
 STAGE_WORDS: Mapping[FunnelStage, str] = {
     "generated": "replied",
     "answered": "answered",
@@ -212,6 +213,14 @@ def estimate_text(estimate: Estimate, unit: str = "%") -> str:
     sign = "+" if unit == "pp" else ""
     interval = f" {_span(estimate, sign)}" if estimate.low is not None and estimate.high is not None else ""
     return f"{100 * estimate.value:{sign}.1f} {unit}{interval} ({estimate.method}, n = {estimate.n})"
+
+
+def interval_text(estimate: Estimate) -> str:
+    """``-75.0 [-77.6, -56.6]``, in points; a dash where nothing could be estimated."""
+    if estimate.value is None:
+        return NO_NUMBER
+    interval = f" {_span(estimate, '+')}" if estimate.low is not None and estimate.high is not None else ""
+    return f"{100 * estimate.value:+.1f}{interval}"
 
 
 def _span(estimate: Estimate, sign: str) -> str:

@@ -224,7 +224,8 @@ def _final_state(one: ShownTrial) -> Stage:
     difference = state_difference(one)
     outputs = {"differs (- expected, + found)": literal(difference, "diff") or "nothing", "as expected": equal}
     name = f"final state: {differs if differing else 'as expected'}"
-    return Stage(name, "RETRIEVER", None, outputs, problem=differs if differing else None, details=difference)
+    problem = f"{differs} (- expected, + found)" if differing else None
+    return Stage(name, "RETRIEVER", None, outputs, problem=problem, details=difference)
 
 
 def _validate(score: Score) -> Stage:

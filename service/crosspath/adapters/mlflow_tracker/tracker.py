@@ -155,11 +155,18 @@ def _require_readable(bundle: Path, run_id: str) -> None:
 
 
 def _require_writable(database: Path | None) -> None:
-    """Ask for the right to write, once. MLflow itself asks for a minute, with a warning each time."""
+    """Ask for the right to write, once. MLflow itself asks for a minute, with a warning each time.
+
+    A database that is made here keeps a write-ahead log: MLflow commits about twice a row, each of which is then one write to
+    the disk and not several, and a server that shows the store does not wait for them.
+    """
     if database is None:
         return
     database.parent.mkdir(parents=True, exist_ok=True)
+    fresh = not database.exists()
     with closing(sqlite3.connect(database, timeout=WAIT_FOR_LOCK_S, isolation_level=None)) as connection:
+        if fresh:
+            connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("ROLLBACK")
 
