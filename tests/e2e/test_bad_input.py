@@ -151,6 +151,7 @@ def test_spec_that_is_no_file(name: str, capsys: pytest.CaptureFixture[str]) -> 
         (["replay", "nope", "-t", "raw", "--executor", "spark"], "known: local, ray"),
         (["validate", "nope", "--validator", "exact"], "nope"),
         (["log", "nope"], "nope"),
+        (["log", "nope", "--traces", "-1"], "write 0 or more, or all"),
         (["transports", "show", "nstd-shell"], "nested-shell"),
         (["transports", "try", "nstd-shell", "x"], "nested-shell"),
         (["transports", "try", "raw", "x", "--contract", "nope"], "nope"),

@@ -12,6 +12,7 @@ from crosspath.analysis.styles import style_lines
 from crosspath.analysis.wording import table
 from crosspath.analysis.wording_tables import wording_lines
 from crosspath.escaping import markdown, one_line
+from crosspath.reports.candidate_sections import headline_lines
 from crosspath.types import (
     Abstention,
     Cell,
@@ -58,7 +59,7 @@ class CellRun:
 def note_lines(run: CellRun, judgement: Judgement) -> Iterator[str]:
     """The description of a nested run, line by line."""
     name = run.decomposition.candidate
-    yield from _headline(run.headline) if run.headline and run.matched else ()
+    yield from (*headline_lines(run.headline), "") if run.headline and run.matched else ()
     yield from _opening(run)
     yield ""
     yield cells_table(run.decomposition, run.cell)
@@ -72,16 +73,6 @@ def note_lines(run: CellRun, judgement: Judgement) -> Iterator[str]:
     yield from _beside_lines(judgement, name, run.cell)
     yield ""
     yield from _where(run)
-
-
-def _headline(headline: Headline) -> Iterator[str]:
-    yield f"**{markdown(headline.sentence)}**"
-    yield ""
-    yield markdown(headline.sure)
-    yield ""
-    command = "" if headline.command in headline.next_step else _code(headline.command)
-    yield f"Next: {markdown(headline.next_step)} {command}".rstrip()
-    yield ""
 
 
 def _opening(run: CellRun) -> Iterator[str]:
