@@ -96,6 +96,24 @@ def test_report_by_mlflow_run_and_for_people(place: Path, capsys: pytest.Capture
     assert err == ""
 
 
+def test_report_in_every_form(place: Path, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One evaluation for a terminal, as Markdown, as HTML with its figures and as JSON; into a file that is no one else's."""
+    say = "oracle on nested-shell gets 2 of 4 tasks right as deployed: 2 are lost to the path."
+    for form in ("terminal", "markdown"):
+        assert run(["report", first(place), "--format", form]) == 0
+        assert say in " ".join(capsys.readouterr().out.split())
+    assert run(["report", first(place), "--output", "report.html"]) == 0
+    assert "report.html  (html: few-" in capsys.readouterr().out
+    page = (here / "report.html").read_text("utf-8")
+    assert say in page
+    assert page.count("<img ") >= 4
+    assert run(["report", first(place), "--json", "--output", "report.html"]) == 0
+    assert json.loads((here / "report.html").read_text("utf-8"))["headlines"][0]["sentence"] == say
+    (here / "mine.md").write_text("mine\n")
+    assert run(["report", first(place), "--output", "mine.md"]) == 2
+    assert "mine.md exists and is no report of Crosspath" in capsys.readouterr().err
+
+
 def test_report_from_mlflow_alone(place: Path, here: Path, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that only knows the MLflow store finds the whole evaluation there, and can replay it."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{place / 'store' / 'mlflow.db'}")

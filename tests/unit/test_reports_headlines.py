@@ -3,7 +3,7 @@
 import pytest
 
 from builders import evaluation
-from crosspath.analysis.losses import losses_of
+from crosspath.analysis.losses import PLACES, losses_of
 from crosspath.reports.headlines import headlines
 from crosspath.types import (
     Cell,
@@ -16,23 +16,25 @@ from crosspath.types import (
     Judgement,
     Loss,
     Losses,
+    Side,
     Spend,
 )
 
 CODES = ("RR", "RN", "NR", "NN")
 SHARE = Estimate(value=0.37, low=0.2, high=0.5, n=108, estimand="task_population", method="t on 28 family means")
+SIDES: tuple[tuple[Side, Side], ...] = (("R", "R"), ("R", "N"), ("N", "N"))
 BROKEN = Control(kind="encoded", status="broken", compared=9, reason="3 differ every time")
 HOLDS = Control(kind="encoded", status="holds", compared=108, trials=108)
 
 
 def lost(kept: int = 61, share: Estimate = SHARE, **places: int) -> Losses:
     """Losses of a candidate that was told and run its own way; ``kinds``: the usual ones."""
-    numbers: dict[Loss, int] = {name: places.get(name, 0) for name in ("path", "model", "format", "infrastructure")}
+    numbers: dict[Loss, int] = {name: places.get(name, 0) for name in PLACES}
     kind = {"path": "wrong_state", "model": "wrong_state", "format": "contract_error", "infrastructure": "fault:rate_limit"}
-    found = {name: count for name, count in numbers.items() if count}
+    found: list[Loss] = [name for name, count in numbers.items() if count]
     return Losses(
         candidate="oracle", told="N", done="N", attempted=kept + sum(numbers.values()), kept=kept, lost=numbers,
-        kinds={name: {kind[name]: count} for name, count in found.items()},
+        kinds={name: {kind[name]: numbers[name]} for name in found},
         tasks=dict.fromkeys(found, ("write-bytes/price",)),
         examples=dict.fromkeys(found, ("write-bytes/price", 1)),
         shares={name: share for name in found if name != "infrastructure"},
@@ -52,7 +54,7 @@ def headline(
             planned=losses.attempted, scored=scored, passed=0 if blind else losses.kept, faults=losses.attempted - scored,
             unstable=0, rate=rate, silent_wrong=rate, population=rate,
         )
-        for told, done in (("R", "R"), ("R", "N"), ("N", "N"))
+        for told, done in SIDES
     ]  # fmt: skip
     decomposition = Decomposition(candidate="oracle", cells=tuple(cells), effects=(), control=control)
     judgement = Judgement(scores=(), decompositions=(decomposition,), spend=Spend(), losses=(losses,))

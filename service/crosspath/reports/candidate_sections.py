@@ -11,7 +11,6 @@ from crosspath.escaping import markdown, one_line
 from crosspath.reports.breakdown_tables import breakdown_section
 from crosspath.reports.effect_tables import effects_table
 from crosspath.reports.funnel_tables import funnel_section
-from crosspath.reports.loss_tables import losses_table
 from crosspath.types import Cell, Decomposition, Headline, Judgement, PlannedCell, Score
 
 
@@ -53,7 +52,6 @@ def candidate_parts(
     name, cells = decomposition.candidate, decomposition.cells
     parts = (
         Part(_two_by_two(decomposition)),
-        Part(losses_table(judgement, name)),
         Part(funnel_section(judgement, name)),
         Part(effects_table(decomposition, wordings)),
         Part(_control(decomposition)),

@@ -19,6 +19,7 @@ from jinja2 import Environment, StrictUndefined, Template
 from crosspath import __version__
 from crosspath.escaping import one_line
 from crosspath.reports.candidate_sections import Part
+from crosspath.reports.figure_words import figure_alt
 from crosspath.reports.figures import planned_figures
 from crosspath.reports.html_rendering import Block, blocks
 from crosspath.reports.markdown import opening
@@ -36,6 +37,8 @@ class ShownFigure:
     """A figure as it stands in the page."""
 
     caption: str
+    alt: str
+    """The caption and the numbers."""
     source: str
     """A data URI."""
 
@@ -159,5 +162,7 @@ def _by_candidate(facts: Facts, judgement: Judgement, figures: Mapping[str, byte
     for planned in planned_figures(facts, judgement):
         if data := figures.get(planned.name):
             source = f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"
-            found.setdefault(planned.candidate, []).append(ShownFigure(one_line(planned.caption), source))
+            found.setdefault(planned.candidate, []).append(
+                ShownFigure(one_line(planned.caption), figure_alt(planned, judgement), source)
+            )
     return found

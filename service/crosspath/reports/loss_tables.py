@@ -17,7 +17,7 @@ def losses_table(judgement: Judgement, candidate: str) -> str:
     if found is None or not found.attempted:
         return ""
     head = ["place", "trials", "of observed, with an interval over families", "why", "tasks"]
-    return "Where the trials went, as deployed\n\n" + table(head, [_kept(found), *_rows(found)]) + _note(found)
+    return "Where the trials went, as deployed:\n\n" + table(head, [_kept(found), *_rows(found)]) + _note(found)
 
 
 def every_loss(found: Sequence[Losses]) -> str:

@@ -23,7 +23,7 @@ from crosspath.reports.comparison_tables import comparison_section
 from crosspath.reports.cost_tables import cost_lines, spend_section
 from crosspath.reports.format_tables import format_lines, format_section
 from crosspath.reports.headlines import headlines
-from crosspath.reports.loss_tables import every_loss
+from crosspath.reports.loss_tables import every_loss, losses_table
 from crosspath.reports.published_tables import published_section
 from crosspath.reports.reliability_tables import reliability_lines, reliability_section
 from crosspath.reports.stability_tables import ranking_section, stability_lines, stability_section
@@ -199,6 +199,7 @@ def _candidates(facts: Facts, judgement: Judgement, *, folded: bool) -> Iterator
         if not infeasible_only(one):
             name = one.candidate
             opening = "\n".join(("", *headline_lines(told[name]), "")) if name in told else ""
+            opening += f"\n{went}" if (went := losses_table(judgement, name)) else ""
             parts = candidate_parts(one, judgement, facts.cells, scores.get(name, ()), wordings.get(name, ""))
             yield Section((Part(f"## {markdown(title(one))}\n{opening}"), *parts), candidate=name, folded=folded)
 
