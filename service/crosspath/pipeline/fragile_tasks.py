@@ -50,8 +50,9 @@ def _labels(index: FactIndex, cells: Sequence[PlannedCell]) -> list[str]:
 
 
 def _verdicts(index: FactIndex, cell: PlannedCell) -> Mapping[str, bool | None]:
-    """Task -> right in every trial, wrong in every trial, or None where they disagree; tasks without any are left out."""
+    """Task -> right in every trial, wrong in every trial, or None where they disagree; tasks without a verdict are left out."""
     seen: dict[str, set[bool]] = defaultdict(set)
-    for (task, _), repeats in index.passes(cell).items():
-        seen[task].update(passed for passed in repeats if passed is not None)
-    return {task: None if len(passed) > 1 else next(iter(passed)) for task, passed in seen.items() if passed}
+    for row in index.rows_compared(cell):
+        if row.passed is not None and not row.unstable:
+            seen[row.task].add(row.passed)
+    return {task: None if len(passed) > 1 else next(iter(passed)) for task, passed in seen.items()}

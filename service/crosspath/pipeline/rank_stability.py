@@ -69,25 +69,15 @@ class _Compared:
     broken: Collection[str]
 
     @cached_property
-    def _unstable(self) -> dict[str, Mapping[str, set[tuple[str, int]]]]:
+    def _known(self) -> dict[tuple[str, str], Outcomes]:
         return {}
-
-    @cached_property
-    def _outcomes(self) -> dict[tuple[str, str], Outcomes]:
-        return {}
-
-    def _unstable_of(self, candidate: str) -> Mapping[str, set[tuple[str, int]]]:
-        if candidate not in self._unstable:
-            _, self._unstable[candidate] = self.index.control(self.index.cells_of(candidate))
-        return self._unstable[candidate]
 
     def outcomes(self, cell: PlannedCell) -> Outcomes:
         """A cell's outcomes, trials that are unstable on any path of its candidate left out."""
         key = (cell.candidate, cell.name)
-        if key not in self._outcomes:
-            unstable = self._unstable_of(cell.candidate).get(cell.generation.digest, ())
-            self._outcomes[key] = arrange(self.index.rows(cell, unstable))
-        return self._outcomes[key]
+        if key not in self._known:
+            self._known[key] = arrange(self.index.rows_compared(cell))
+        return self._known[key]
 
     def stability(self, first: _Side, second: _Side) -> RankStability | None:
         """None where fewer than two models are left."""
