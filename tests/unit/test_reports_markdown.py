@@ -134,13 +134,6 @@ def test_report_names_every_field_and_stays_a_table() -> None:
     assert "nan" not in text.lower()
 
 
-def test_order_of_candidates_is_shown_from_three_on() -> None:
-    """Three candidates with equal n get their order compared; two don't."""
-    three = [baseline(name, matched) for name, matched in (("a", 6), ("b", 12), ("c", 24))]
-    assert "Order of the candidates" in report(judgement(*three))
-    assert "Order of the candidates" not in report(judgement(*three[:2]))
-
-
 def test_comparison_warning_reaches_summary_and_report() -> None:
     """What one side lacks is said in both texts."""
     pair = compare("a", "b", rows(24), rows(24, faults=2), [("transport", "raw", "nested-shell")])

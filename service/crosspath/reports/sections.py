@@ -26,7 +26,7 @@ from crosspath.reports.headlines import headlines
 from crosspath.reports.loss_tables import every_loss, losses_table
 from crosspath.reports.published_tables import published_section
 from crosspath.reports.reliability_tables import reliability_lines, reliability_section
-from crosspath.reports.stability_tables import ranking_section, stability_lines, stability_section
+from crosspath.reports.stability_tables import stability_lines, stability_section
 from crosspath.reports.stories import stories_section
 from crosspath.types import Comparison, Decomposition, EvaluationHead, Facts, Judgement, PlannedCell, Published, Score
 
@@ -96,7 +96,7 @@ def _sections(facts: Facts, judgement: Judgement, published: Sequence[Published]
     yield from _candidates(facts, judgement, folded=short)
     yield _section(stories_section(facts, judgement), folded_inside=True)
     yield _section(comparison_section(judgement))
-    yield _section(stability_section(judgement) or ranking_section(judgement.decompositions))
+    yield _section(stability_section(judgement))
     for one in published:
         yield _section(published_section(one, judgement))
     yield _section(format_section(judgement))

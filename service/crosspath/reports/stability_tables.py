@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from crosspath.analysis.rankings import Rankings, RankRow, rank
 from crosspath.analysis.wording import NONE, points, span, table, with_interval
 from crosspath.escaping import markdown
-from crosspath.types import Decomposition, FragileTask, Judgement, PairOrder, RankStability
+from crosspath.types import FragileTask, Judgement, PairOrder, RankStability
 
 MOST_ARRANGEMENTS, MOST_IN_DETAIL, MOST_LINES = 12, 3, 2
 """Comparisons of two arrangements in the table, with their pairs, and as sentences; those with most reversals come first."""
@@ -13,12 +12,13 @@ MOST_PAIRS, MOST_TASKS = 12, 10
 """Reversed pairs of a comparison, and fragile tasks, in a table; the rest are counted."""
 
 _NOTES = """\
-- Pairs are ordered by tasks passed, over tasks that every model has a verdict on in both arrangements. A pair that is equal in
-  one of them has no order that could change.
-- *Surely*: both arrangements tell the two models apart (t on families, Holm over all pairs), with 95 % confidence over all pairs
-  together. The interval of tau-a is what those pairs leave open.
-- *Without a family*: in how many rankings that leave out one family the pair is still reversed. *Resampled*: the share of 2,000
-  resampled sets of families that reverse it.
+- Models are ordered by their mean over families, over tasks that every model has a verdict on in both arrangements. A pair that
+  is equal in one of them has no order that could change. *Unambiguous*: reversed by more than one passed task on both sides.
+- *Surely*: both arrangements tell the two models apart, with 95 % confidence over all pairs together (Holm). The interval of
+  tau-a is what those pairs leave open.
+- *Without a family*: rankings that leave out one family; how many of them still reverse the pair, and how far tau-a goes.
+  *Resampled*: 2,000 resampled sets of families; the share that reverses the pair, and where 95 % of tau-a lie. That range only
+  describes: where models are close, every draw reverses some of them.
 """
 
 
@@ -50,7 +50,8 @@ def _pairs_words(one: RankStability) -> str:
     if not one.comparable:
         return "every pair is equal in one of the two, so that there is no order that could change"
     if not one.reversed:
-        return f"it holds for all {one.comparable} pairs that can be compared"
+        pairs = "the one pair" if one.comparable == 1 else f"all {one.comparable} pairs"
+        return f"it holds for {pairs} that can be compared"
     changed = f"{one.reversed} of {one.comparable} pairs that can be compared change places"
     return f"{changed}, {one.unambiguous or 'none'} of them by more than a single task on both sides"
 
@@ -73,7 +74,7 @@ def _orders(stabilities: Sequence[RankStability]) -> str:
     ordered = _most_reversed(stabilities)
     head = [
         "first", "second", "models", "tasks", "left out", "families", "comparable pairs", "reversed", "unambiguous",
-        "surely kept", "surely reversed", "tau-a, 95 %", "without a family", "tau-b",
+        "surely kept", "surely reversed", "tau-a, 95 %", "without a family", "resampled", "tau-b",
     ]  # fmt: skip
     parts = [
         "## Order of the models",
@@ -89,7 +90,7 @@ def _order_row(one: RankStability) -> list[object]:
     return [
         one.first.label, one.second.label, len(one.models), one.tasks, one.missing, one.families, one.comparable, one.reversed,
         one.unambiguous, _surely(one, "kept"), _surely(one, "reversed"), _tau(one), _numbers(one.tau_a_leave_one_out),
-        NONE if one.tau_b is None else f"{one.tau_b:.3f}",
+        _numbers(one.tau_a_resampled), NONE if one.tau_b is None else f"{one.tau_b:.3f}",
     ]  # fmt: skip
 
 
@@ -188,39 +189,3 @@ def _fragile_row(found: Sequence[FragileTask]) -> Iterator[object]:
 def _labels(labels: Sequence[str], count: int) -> str:
     more = count - len(labels)
     return "; ".join(labels) + (f"; and {more} more" if more else "")
-
-
-# -- until the report calls the sections above ------------------------------------------------------------------------------
-
-
-def ranking_section(decompositions: Sequence[Decomposition]) -> str:
-    """Order of the candidates in RR and NN; only where every cell scored the same number of trials."""
-    cells = [(item.candidate, item.cell("RR"), item.cell("NN")) for item in decompositions]
-    rows = [(RankRow(name, first.passed, second.passed), first, second) for name, first, second in cells if first and second]
-    scored = {cell.scored for _, *pair in rows for cell in pair}
-    if len(rows) < 3 or len(scored) != 1 or scored == {0}:
-        return ""
-    ranking = rank([row for row, *_ in rows])
-    tau_a, tau_b = (NONE if tau is None else f"{tau:.2f}" for tau in (ranking.tau_a, ranking.tau_b))
-    pairs = "; ".join(
-        f"{pair.a} and {pair.b}{' (by more than one task)' if pair.unambiguous else ''}" for pair in ranking.reversals
-    )
-    return (
-        "## Order of the candidates, RR against NN\n\n"
-        f"{_pairs(ranking)}{': ' + markdown(pairs) if pairs else ''}. Kendall tau-a {tau_a}, tau-b {tau_b}.\n"
-    )
-
-
-def _pairs(ranking: Rankings) -> str:
-    """How many pairs change order; those that tie in a cell have no order there that could change."""
-    every = ranking.models * (ranking.models - 1) // 2
-    ties = every - ranking.comparable_pairs
-    if not ranking.comparable_pairs:
-        return f"All {every} pairs of candidates are equal in RR or in NN, so that there is no order to compare"
-    changed = (
-        f"{len(ranking.reversals)} of {ranking.comparable_pairs} comparable pairs change order, {ranking.unambiguous} of them "
-        "by more than a single task on both sides"
-    )
-    if not ties:
-        return changed
-    return f"{ties} of {every} pairs of candidates are equal in RR or in NN and have no order there that could change; {changed}"
