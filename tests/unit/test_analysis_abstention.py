@@ -41,9 +41,9 @@ def test_counts_and_both_shares() -> None:
     assert (found.feasible, found.declined_feasible) == (3, 1)
     assert (found.precision.value, found.precision.n) == (pytest.approx(2 / 3), 3)
     assert (found.recall.value, found.recall.n) == (0.5, 4)
-    assert (found.recall.estimand, found.recall.method) == ("these_tasks", "Wilson over 4 tasks, one trial each")
-    assert found.recall.low == pytest.approx(0.150, abs=0.001)
-    assert found.recall.high == pytest.approx(0.850, abs=0.001)
+    assert (found.recall.estimand, found.recall.method) == ("these_tasks", "Clopper-Pearson over 4 tasks, one trial each")
+    assert found.recall.low == pytest.approx(0.068, abs=0.001)
+    assert found.recall.high == pytest.approx(0.932, abs=0.001)
     assert (found.recall.worst, found.recall.best) == (0.5, 0.5)
 
 
@@ -89,7 +89,7 @@ def test_several_trials_of_a_task_are_no_new_evidence_about_tasks() -> None:
     one, ten = (counted(*(rows(f"i/{number}", *DECLINED[:trials]) for number in range(4))) for trials in (1, 10))
     assert (one.recall.low, one.recall.high) == (pytest.approx(ten.recall.low), pytest.approx(ten.recall.high))
     assert ten.recall.n == 40
-    assert ten.recall.method == "Wilson over 4 tasks, all trials of a task as one"
+    assert ten.recall.method == "Clopper-Pearson over 4 tasks, all trials of a task as one"
     assert ten.recall.low is not None
     assert ten.recall.low < 0.6
     uneven = counted(rows("i/1", *DECLINED[:9]), rows("f/1", "form", infeasible=False))
@@ -176,8 +176,8 @@ def test_the_section_has_a_row_for_every_cell_and_names_what_acted() -> None:
     scores = [_score("i/1", "NN"), _score("i/1", "RR", passed=True), _score("f/1", "NN", infeasible=False)]
     text = abstention_section([counted(*MIXED, told="R", done="R"), counted(*MIXED)], cells, scores)
     assert text.startswith("## Tasks that can't be done\n")
-    assert "| adaptive | RR | nested | nested-shell | 4 | 4 | 2 | 1 | 1 | 3 | 1 | 66.7 % (20.8 % to 93.9 %) |" in text
+    assert "| adaptive | RR | nested | nested-shell | 4 | 4 | 2 | 1 | 1 | 3 | 1 | 66.7 % (9.4 % to 99.2 %) |" in text
     assert "| adaptive | NN |" in text
     assert "| i/1 | declined | \\[extra_files\\] |" in text
     assert "f/1" not in text
-    assert "precision Wilson over 3 tasks, one trial each, recall Wilson over 4 tasks, one trial each" in text
+    assert "precision Clopper-Pearson over 3 tasks, one trial each, recall Clopper-Pearson over 4 tasks, one trial each" in text

@@ -226,15 +226,13 @@ def test_honest_models_rarely_ring_it() -> None:
 
 
 def test_a_model_near_its_ceiling_rings_it_as_rarely() -> None:
-    """At 99 % and with three draws the interval alone would ring in one of ten evaluations; the permutation prevents that."""
+    """At 99 % and with three draws differences are few and lopsided, so that t alone would ring in one of ten evaluations."""
     dice = random.Random(4)
-    rung = lopsided = 0
+    rung = 0
     for _ in range(60):
         public: dict[str, list[Outcome]] = {name: [dice.random() < 0.99] for name in names(28, 4)}
         found = gap(public, {name: [[dice.random() < 0.99] for _ in range(3)] for name in public})
         rung += found.alarm
-        lopsided += found.difference.low is not None and found.difference.low > 0
-    assert lopsided >= 3
     assert rung <= 1
 
 

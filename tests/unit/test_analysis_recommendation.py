@@ -133,9 +133,9 @@ class TestContracts:
 
     def test_other_replies_are_worse_by_more_than_chance(self) -> None:
         """Of another generation only what its rate's interval keeps apart is warned against on these tasks."""
-        clear, close = (choice("x", text, contract="other") for text in ("0000", "0111"))
-        assert "avoid x told other (4 of 4 wrong; on these tasks" in advice(raw("1111"), clear).advice
-        assert "not told apart from it: x told other" in advice(raw("1111"), close).advice
+        clear, close = (choice("x", text, contract="other") for text in ("000000", "011111"))
+        assert "avoid x told other (6 of 6 wrong; on these tasks" in advice(raw("111111"), clear).advice
+        assert "not told apart from it: x told other" in advice(raw("111111"), close).advice
 
     def test_the_same_choice_twice(self) -> None:
         """A choice that is given twice is a mistake of the caller."""

@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from crosspath.analysis import CandidateInput, CellInput, Pair, compare_together, decompose, decompose_together, judge_control
 from crosspath.analysis.simultaneous import holm
@@ -67,6 +69,17 @@ def test_holm_steps_down() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([0.6, 0.9]) == [1.0, 1.0]
     assert holm([]) == []
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_equals_statsmodels(p_values: list[float]) -> None:
+    """The adjusted p-values are those of statsmodels."""
+    from statsmodels.stats.multitest import multipletests
+
+    theirs = multipletests(p_values, method="holm")[1]
+    assert theirs is not None
+    assert holm(p_values) == pytest.approx(theirs.tolist())
 
 
 def test_comparisons_hold_together() -> None:

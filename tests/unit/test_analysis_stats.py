@@ -1,4 +1,3 @@
-import math
 from fractions import Fraction
 from itertools import product
 
@@ -12,13 +11,54 @@ differences = st.lists(st.fractions(-1, 1, max_denominator=12), min_size=2, max_
 outcomes = st.lists(st.lists(st.booleans(), min_size=1, max_size=4), min_size=1, max_size=6)
 
 
-@pytest.mark.parametrize(("passed", "n"), [(0, 1), (0, 24), (6, 24), (23, 24), (24, 24), (53, 56)])
-def test_wilson_equals_scipy(passed: int, n: int) -> None:
-    """Our closed form of Wilson's interval gives SciPy's numbers."""
+@pytest.mark.parametrize(("passed", "n"), [(0, 14), (0, 24), (6, 24), (23, 24), (24, 24), (53, 56)])
+def test_share_interval_is_never_narrower_than_wilson(passed: int, n: int) -> None:
+    """Agresti-Coull has Wilson's centre, cut to the possible range, and holds Wilson's interval."""
     from scipy.stats import binomtest
 
-    theirs = binomtest(passed, n).proportion_ci(method="wilson")
-    assert stats.wilson(passed / n, n) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+    wilson = binomtest(passed, n).proportion_ci(method="wilson")
+    low, high, method = stats.share_interval(passed / n, n)
+    assert method == "Agresti-Coull"
+    assert 0 <= low <= wilson.low + 1e-12
+    assert wilson.high - 1e-12 <= high <= 1
+    if low > 0 and high < 1:
+        assert low + high == pytest.approx(wilson.low + wilson.high)
+
+
+@pytest.mark.parametrize("n", [1, 4, 13])
+def test_few_trials_have_the_exact_interval(n: int) -> None:
+    """Below 14 trials the interval is Clopper-Pearson's."""
+    from scipy.stats import binomtest
+
+    for passed in (0, n // 2, n):
+        exact = binomtest(passed, n).proportion_ci(method="exact")
+        low, high, method = stats.share_interval(passed / n, n)
+        assert ((low, high), method) == (pytest.approx((exact.low, exact.high)), "Clopper-Pearson")
+
+
+@pytest.mark.parametrize("n", [14, 24, 56])
+def test_share_interval_covers_every_chance(n: int) -> None:
+    """Counted exactly, the interval holds every chance of success in at least 93 % of samples; Wilson's does not."""
+    from scipy.stats import binom, binomtest
+
+    counts = range(n + 1)
+    ours = [stats.share_interval(count / n, n)[:2] for count in counts]
+    wilson = [tuple(binomtest(count, n).proportion_ci(method="wilson")) for count in counts]
+    chances = [place / 2000 for place in range(1, 1000)]
+    least = [
+        min(sum(binom.pmf(k, n, chance) for k in counts if ends[k][0] <= chance <= ends[k][1]) for chance in chances[:120:3])
+        for ends in (ours, wilson)
+    ]
+    assert least[0] >= 0.93 > 0.9 > least[1]
+
+
+@settings(deadline=None)
+@given(st.floats(1, 400), st.floats(0, 1))
+def test_share_interval_takes_fractional_counts(n: float, rate: float) -> None:
+    """An effective number of trials need not be whole; the interval holds the rate and stays in range."""
+    low, high, _ = stats.share_interval(rate, n)
+    assert 0 <= low <= rate <= high <= 1
+    assert low < high
 
 
 @pytest.mark.parametrize(("lost", "gained"), [(0, 0), (1, 0), (3, 9), (18, 0), (5, 5)])
@@ -28,17 +68,6 @@ def test_mcnemar_equals_the_binomial_test(lost: int, gained: int) -> None:
 
     expected = binomtest(min(lost, gained), lost + gained).pvalue if lost + gained else 1.0
     assert stats.mcnemar_p(lost, gained) == pytest.approx(expected)
-
-
-def test_t_interval_equals_scipy() -> None:
-    """The interval on family means is Student's t with G-1 degrees."""
-    from scipy.stats import t
-
-    families = [Fraction(-1, 4), Fraction(0), Fraction(-1, 2), Fraction(-1, 4)]
-    centre, spread = -0.25, math.sqrt(2 * 0.25**2 / 3)
-    low, high, method = stats.family_interval(families, -1, 1)
-    assert (low, high) == pytest.approx(t.interval(0.95, 3, centre, spread / 2))
-    assert method == "t on 4 family means"
 
 
 @given(differences)
@@ -61,44 +90,32 @@ def test_sign_flip_of_many_families_is_drawn_and_repeatable() -> None:
     assert 0 < first < 0.01
 
 
-@pytest.mark.parametrize("groups", [2, 3, 4, 6, 14, 30])
-def test_tie_share_keeps_its_promise(groups: int) -> None:
-    """With no value above the tie share, families agree by chance in at most one case of twenty."""
-    share = stats.tie_share(groups)
-    whole = math.floor(1 / share)
-    assert whole * share**groups + max(0.0, 1 - whole * share) ** groups == pytest.approx(0.05, abs=1e-6)
-    assert 0.05 ** (1 / (groups - 1)) - 1e-9 <= share <= 0.05 ** (1 / groups) + 1e-9
-
-
-@pytest.mark.parametrize("value", [Fraction(0), Fraction(-3, 4), Fraction(1), Fraction(-1)])
-def test_ties_never_give_zero_width(value: Fraction) -> None:
-    """Equal family means give a bound that holds the value and is wider than nothing."""
-    low, high, method = stats.family_interval([value] * 6, -1, 1)
-    assert low is not None
-    assert high is not None
-    assert -1 <= low <= value <= high <= 1
-    assert high - low > 0.5
-    assert "exact bound" in method
-
-
-def test_one_family_has_no_interval() -> None:
-    """One family can't say how families differ, and the method says so."""
-    assert stats.family_interval([Fraction(1, 2)], 0, 1) == (
-        None,
-        None,
-        "no interval: one family says nothing about how families differ",
-    )
+def test_one_family_has_no_test() -> None:
+    """One family has no sign pattern to compare with."""
     assert stats.sign_flip_p([Fraction(1, 2)]) is None
 
 
-@given(differences)
-def test_family_interval_holds_the_mean_in_any_order(values: list[Fraction]) -> None:
-    """The interval holds the mean, stays inside of the possible range, and doesn't depend on order."""
-    low, high, _ = stats.family_interval(values, -1, 1)
+def test_within_tasks_is_taken_where_it_is_narrower() -> None:
+    """Tasks that always end the same way have little chance in them: several trials show it, one can't."""
+    steady = [[True] * 5] * 12 + [[False] * 5] * 11
+    first, second = [*steady, [True, False, True, True, True]], [*steady, [True] * 5]
+    several, one = (
+        stats.difference_on_these_tasks(*([trials[:number] for trials in side] for side in (first, second))) for number in (5, 1)
+    )
+    assert several.method == "variance between trials of the same task, t"
+    assert one.method == "Agresti-Caffo; one trial a task, so variation within tasks was not seen"
+    assert several.high is not None
+    assert one.high is not None
+    assert several.high < one.high / 3
+
+
+def test_equal_trials_have_no_variance_of_their_own() -> None:
+    """Where no trial disagrees within its task the interval still has width, and the method says why it is another."""
+    low, high, method = stats.difference_on_these_tasks([[True, True]] * 8, [[True, True]] * 8)
     assert low is not None
     assert high is not None
-    assert -1 <= low <= float(stats.mean(values)) <= high <= 1
-    assert stats.family_interval(values[::-1], -1, 1) == pytest.approx((low, high, _))
+    assert low < 0 < high
+    assert "too few trials disagree" in method
 
 
 @settings(deadline=None)

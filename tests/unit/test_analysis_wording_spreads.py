@@ -134,7 +134,7 @@ def test_the_section_has_each_wording_and_says_what_a_spread_is() -> None:
     assert text.startswith(
         "## Wordings of contracts\n\nm tell:p and 2 other wordings, told about p: compensation spans 50.0 points"
     )
-    assert "| tell:p#2 | m tell:p#2 | 100.0 % (67.6 % to 100.0 %) | 0 | 0 | +100.0 (" in text
+    assert "| tell:p#2 | m tell:p#2 | 100.0 % (63.1 % to 100.0 %) | 0 | 0 | +100.0 (" in text
     assert "| tell:p#3 | m tell:p#3 | – | 8 | 0 | – | – | – | 0 |" in text
     assert "grows with the number of wordings" in text
     assert wording_section([]) == ""

@@ -3,18 +3,18 @@
     recall    = declined in the contract's form with the state untouched / scored trials of infeasible tasks
     precision = the same trials / all scored trials that declined in the form, those of feasible tasks included
 
-Trials come in groups, the tasks. The interval is Wilson's with an effective number of trials that takes all trials of a task as
-one observation (Kish 1965: (sum x)^2 / sum x^2 for tasks with x trials each). With one trial a task it is the plain interval.
-With several it is wide rather than narrow (simulated at nominal 95 %: 97 to 100 %; Wilson over all trials covers 68 to 93 %), and
-never has zero width. Precision takes the number of replies that declined as given, and depends on how many tasks of the set
-can't be done: compare it over equal sets only.
+Trials come in groups, the tasks. The interval is that of a share (``stats.share_interval``) with an effective number of trials
+that takes all trials of a task as one observation (Kish 1965: (sum x)^2 / sum x^2 for tasks with x trials each). With one trial a
+task it is the plain interval. With several it is wide rather than narrow (simulated at nominal 95 % with Wilson's interval: 97 to
+100 %; over all trials 68 to 93 %), and never has zero width. Precision takes the number of replies that declined as given, and
+depends on how many tasks of the set can't be done: compare it over equal sets only.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from crosspath.analysis.stats import wilson
+from crosspath.analysis.stats import share_interval
 from crosspath.analysis.task_rows import failing_tasks
 from crosspath.analysis.wording import NONE, percent, span, table
 from crosspath.escaping import markdown
@@ -101,13 +101,14 @@ def _share(
     """The share of right ones among ``rows``; ``nothing`` says why there is none."""
     sizes = _sizes(rows)
     value = _part(sum(row.right for row in rows), len(rows))
-    low, high = (None, None) if value is None else wilson(value, len(rows) ** 2 / sum(size**2 for size in sizes.values()))
+    effective = len(rows) ** 2 / sum(size**2 for size in sizes.values()) if rows else 0.0
+    low, high, name = (None, None, "") if value is None else share_interval(value, effective)
     each = "one trial each" if max(sizes.values(), default=1) == 1 else "all trials of a task as one"
     unstable = sum(row.unstable for row in lost)
     return Estimate(
         value=value, low=low, high=high, n=len(rows), missing=len(lost) - unstable, unstable=unstable,
         worst=bounds[0], best=bounds[1], estimand="these_tasks",
-        method=nothing if value is None else f"Wilson over {len(sizes)} tasks, {each}",
+        method=nothing if value is None else f"{name} over {len(sizes)} tasks, {each}",
     )  # fmt: skip
 
 

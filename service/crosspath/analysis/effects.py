@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from crosspath.analysis.family_intervals import family_interval
 from crosspath.analysis.outcomes import Outcomes, Used, average, family_means, task_means
 from crosspath.analysis.stats import (
     ALPHA,
     Interval,
     difference_on_these_tasks,
-    family_interval,
     mcnemar_p,
+    share_interval,
     sign_flip_p,
-    wilson,
 )
 from crosspath.types import Estimand, Estimate
 
@@ -25,7 +25,7 @@ Families = Mapping[str, str]
 
 
 def rate_of(outcomes: Outcomes, bad: bool = False) -> Estimate:
-    """The rate of a cell: Wilson on exactly these tasks where each has one trial, else over the population of families.
+    """The rate of a cell: on exactly these tasks where each has one trial, else over the population of families.
 
     ``bad`` is the outcome that a lost trial would have had at worst (True for the silent-wrong rate).
     """
@@ -35,7 +35,8 @@ def rate_of(outcomes: Outcomes, bad: bool = False) -> Estimate:
     if not used:
         return _rate(outcomes, None, Interval(None, None, "nothing was scored"), "these_tasks", bad)
     value = average(task_means(used), None)
-    interval = Interval(*wilson(float(value), len(used)), "Wilson over tasks, one trial each")
+    low, high, name = share_interval(float(value), len(used))
+    interval = Interval(low, high, f"{name} over tasks, one trial each")
     return _rate(outcomes, value, interval, "these_tasks", bad)
 
 
@@ -119,7 +120,7 @@ def these_tasks(contrast: Contrast) -> Estimate:
 
 
 def population(contrast: Contrast, alpha: float = ALPHA) -> Estimate:
-    """The mean difference over the population of families: t on family means, sign-flip test over families."""
+    """The mean difference over the population of families: an interval on family means, and the sign-flip test over families."""
     families = family_means(contrast.differences(), contrast.families)
     interval = family_interval(families, -1, 1, alpha)
     p_value = sign_flip_p(families)

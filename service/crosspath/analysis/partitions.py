@@ -7,9 +7,9 @@ Both rates are over these same variants, so that the difference is theirs; all t
 of families.
 
 The alarm needs two things: the interval of the difference lies above 0, and of all ways to call one task of each pair the public
-one at most 2.5 % give as large a difference. The interval alone is not enough: for a model near 100 % differences are few and
-lopsided, and with three draws t rings for one honest model in ten. Together an honest model rings it in at most 2.5 % of
-evaluations, per candidate and cell (``benchmarks/contamination_alarm.py`` measures it, and how often it rings for a model that
+one at most 2.5 % give as large a difference. An interval alone is no exact test: for a model near 100 % differences are few and
+lopsided, and with three draws Student's t rings for one honest model in ten. Together an honest model rings it in at most 2.5 %
+of evaluations, per candidate and cell (``benchmarks/contamination_alarm.py`` measures it, and how often it rings for a model that
 knows the public tasks).
 
 Rates and effects of all other tables pool both partitions, on purpose: what a path does to a reply is measured within the reply,

@@ -16,8 +16,9 @@ from fractions import Fraction
 from math import comb
 from typing import NamedTuple
 
+from crosspath.analysis.family_intervals import family_interval
 from crosspath.analysis.outcomes import Outcomes, arrange, average, family_means
-from crosspath.analysis.stats import family_interval, sign_flip_p
+from crosspath.analysis.stats import sign_flip_p
 from crosspath.types import CellRow, Estimate, Reliability, Side
 
 Distinct = tuple[str | None, tuple[tuple[str, str], ...]]
