@@ -281,16 +281,6 @@ def test_fewer_than_half_of_a_cell_is_inconclusive(seen: int, weak: bool) -> Non
     assert inconclusive(on_nested(rows(24), rows(24), observed_of(seen, 0))) is weak
 
 
-def test_ties_in_the_order_are_explained() -> None:
-    """Pairs that are equal in a cell are said to be no evidence, instead of an unexplained small count."""
-    three = [baseline(name, matched) for name, matched in (("a", 6), ("b", 12), ("c", 24))]
-    assert "All 3 pairs of candidates are equal in RR or in NN" in report(judgement(*three))
-    mixed = [on_nested(rows(right), rows(right), rows(told)) for right, told in ((24, 6), (12, 12), (12, 24))]
-    named = [item.model_copy(update={"candidate": name}) for item, name in zip(mixed, "abc", strict=True)]
-    text = report(judgement(*named))
-    assert "1 of 3 pairs of candidates are equal in RR or in NN and have no order there that could change; 2 of 2" in text
-
-
 def test_cells_have_no_column_that_never_holds_anything() -> None:
     """A rate has no p value, so the table of cells has no such column; effects keep theirs, and a label in words."""
     tables = decomposition_tables(judgement(on_nested(rows(0), rows(0), rows(3))))

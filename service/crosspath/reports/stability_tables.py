@@ -49,10 +49,12 @@ def _line(one: RankStability) -> str:
 def _pairs_words(one: RankStability) -> str:
     if not one.comparable:
         return "every pair is equal in one of the two, so that there is no order that could change"
+    ties = len(one.pairs) - one.comparable
+    aside = f" ({ties} of {len(one.pairs)} {'is' if ties == 1 else 'are'} equal in one of the two)" if ties else ""
     if not one.reversed:
         pairs = "the one pair" if one.comparable == 1 else f"all {one.comparable} pairs"
-        return f"it holds for {pairs} that can be compared"
-    changed = f"{one.reversed} of {one.comparable} pairs that can be compared change places"
+        return f"it holds for {pairs} that can be compared{aside}"
+    changed = f"{one.reversed} of {one.comparable} pairs that can be compared{aside} change places"
     return f"{changed}, {one.unambiguous or 'none'} of them by more than a single task on both sides"
 
 
