@@ -1,6 +1,7 @@
 """The order of models in two arrangements: what was observed, what other families would say, and what is sure."""
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crosspath.analysis.family_intervals import family_interval
+from crosspath.analysis.mean_tests import p_values
 from crosspath.analysis.outcomes import Outcomes, arrange
 from crosspath.analysis.rank_stability import rank_stability
 from crosspath.analysis.rankings import RankRow, rank
@@ -134,16 +137,14 @@ def test_a_task_in_two_families_is_refused() -> None:
         rank_stability((FIRST, {"a": outcomes(OFTEN), "b": other}), (SECOND, {"a": outcomes(OFTEN), "b": other}))
 
 
-VERDICTS = st.integers(2, 5).flatmap(
-    lambda models: st.lists(
-        st.lists(
-            st.lists(st.lists(st.booleans(), min_size=2, max_size=2), min_size=models, max_size=models), min_size=1, max_size=3
-        ),
-        min_size=2,
-        max_size=7,
-    )
-)
-"""Families of tasks of models of two verdicts."""
+def _drawn(models: int, tasks: int) -> st.SearchStrategy[list[list[list[list[bool]]]]]:
+    both = st.lists(st.booleans(), min_size=2, max_size=2)
+    family = st.lists(st.lists(both, min_size=models, max_size=models), min_size=tasks, max_size=tasks)
+    return st.lists(family, min_size=2, max_size=7)
+
+
+VERDICTS = st.tuples(st.integers(2, 5), st.integers(1, 3)).flatmap(lambda size: _drawn(*size))
+"""Families of equally many tasks of models of two verdicts."""
 
 
 @settings(max_examples=25, deadline=None)
@@ -184,18 +185,38 @@ def test_tied_sets_are_complete(drawn: list[list[list[list[bool]]]]) -> None:
     assert together | sure == {frozenset(two) for two in combinations(names, 2)}
 
 
-def test_pair_interval_is_t_on_family_means_for_equal_families() -> None:
-    """For families of equal size the interval and p of a pair are Student's on family means."""
-    from scipy import stats
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(-6, 6), min_size=2, max_size=12))
+def test_p_value_and_interval_agree(sixths: list[int]) -> None:
+    """A difference has a p-value of at most 5 % exactly where its 95 % interval leaves out zero."""
+    differences = [Fraction(value, 6) for value in sixths]
+    low, high, _ = family_interval(differences, -1, 1)
+    (p,) = p_values(np.array([[float(value)] for value in differences]))
+    assert low is not None
+    assert high is not None
+    if min(abs(low), abs(high)) > 1e-6:
+        assert (p <= 0.05) == (low > 0 or high < 0)
+    assert 0 <= p <= 1
 
-    a, b = [2, 3, 4, 1, 2, 4, 3, 3], [1, 1, 3, 2, 2, 1, 0, 2]
-    found = stability({"a": counts(a), "b": counts(b)}, {"a": counts(a), "b": counts(b)})
-    differences = (np.array(a) - np.array(b)) / 4
-    expected = stats.ttest_1samp(differences, 0)
-    one = pair(found, "a", "b").first
-    interval = expected.confidence_interval()
-    assert (one.value, one.low, one.high) == pytest.approx((differences.mean(), interval.low, interval.high))
-    assert one.p_value == pytest.approx(expected.pvalue)  # pyright: ignore[reportAttributeAccessIssue]
+
+def test_p_values_are_of_each_column() -> None:
+    """Columns are tested apart: a plain difference, none, one that all families share, and one that hangs on a single family."""
+    plain, none = [0.5, 0.4, 0.6, 0.5, 0.3, 0.5, 0.7, 0.5], [0.2, -0.2, 0.1, -0.1, 0.3, -0.3, 0.0, 0.0]
+    shared, single = [0.25] * 8, [1.0, *[0.0] * 7]
+    p = p_values(np.array([plain, none, shared, single]).T)
+    assert p[0] < 0.05
+    assert p[1] == pytest.approx(1)
+    assert p[2] == pytest.approx(0.8**8 + 0.2**8)
+    assert p[3] > 0.3
+
+
+def test_families_weigh_the_same() -> None:
+    """Many tasks of one family don't outweigh the others: the order is that of the means over families."""
+    large: list[list[bool]] = [[True] * 20, [False], [False]]
+    small: list[list[bool]] = [[False] * 20, [True], [True]]
+    found = stability({"large": large, "small": small}, {"large": large, "small": small})
+    assert found.models == ("small", "large")
+    assert found.rates[0].first.value == pytest.approx(2 / 3)
 
 
 def test_many_models_are_bounded_in_memory_and_agree() -> None:

@@ -32,7 +32,7 @@ def support(shared: SharedTasks) -> Support | None:
     for fewer than two families."""
     if shared.families < 2:
         return None
-    differences = shared.differences()
+    differences = shared.differences
     without = signs(differences.sum(axis=0) - differences)
     share, drawn = _resampled(differences)
     low, high = np.quantile(drawn, _MIDDLE, method="closest_observation")

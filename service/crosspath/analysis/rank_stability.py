@@ -1,6 +1,6 @@
 """Whether the order of models is the same in two arrangements of a configuration.
 
-**What is observed**: pairs of models that change order, counted as in a published table: each task weighs the same.
+**What is observed**: pairs of models that change order, by their mean over families (``analysis/shared_tasks.py``).
 
 **What is sure**: a pair's order is kept, or reversed, for families like these if both arrangements tell the two models apart
 (``analysis/told_apart.py``), with 95 % confidence over all pairs together. So K pairs surely kept and R surely reversed of P
@@ -10,14 +10,13 @@ close, because every draw reverses some of their pairs (``benchmarks/rank_interv
 """
 
 from collections.abc import Mapping
-from itertools import combinations
 from typing import Literal
 
 import numpy as np
 
 from crosspath.analysis.outcomes import Outcomes
 from crosspath.analysis.rank_resampling import signs, support, taus
-from crosspath.analysis.shared_tasks import NOTHING, Numbers, SharedTasks, estimate, shared_tasks
+from crosspath.analysis.shared_tasks import Numbers, SharedTasks, shared_tasks
 from crosspath.analysis.told_apart import pair_p_values, sure, tied_sets
 from crosspath.types import Arrangement, Estimate, ModelRates, PairOrder, RankStability, Sureness
 
@@ -38,7 +37,7 @@ def rank_stability(first: Arranged, second: Arranged, left_out: Mapping[str, str
     if len(first[1]) < 2:
         return None
     shared = shared_tasks(first[1], second[1])
-    order = signs(shared.differences().sum(axis=0))
+    order = signs(shared.differences.sum(axis=0))
     p = pair_p_values(shared)
     claims = sure(order, p)
     supported = support(shared)
@@ -69,26 +68,20 @@ def rank_stability(first: Arranged, second: Arranged, left_out: Mapping[str, str
 
 
 def _rates(shared: SharedTasks) -> tuple[ModelRates, ...]:
-    both = [_both(shared, shared.passed[:, :, place], 0) for place in range(len(shared.models))]
-    return tuple(ModelRates(model=model, first=pair[0], second=pair[1]) for model, pair in zip(shared.models, both, strict=True))
-
-
-def _both(shared: SharedTasks, sums: Numbers, lowest: int) -> tuple[Estimate, Estimate]:
-    first, second = (estimate(sums[:, side], shared.sizes, shared.missing, lowest) for side in (0, 1))
-    return first, second
+    return tuple(
+        ModelRates(model=model, first=shared.estimate(first, 0), second=shared.estimate(second, 0))
+        for model, (first, second) in zip(shared.models, shared.rates, strict=True)
+    )
 
 
 def _pairs(shared: SharedTasks, order: Numbers, claims: list[Sureness | None]) -> list[PairOrder]:
-    differences = shared.differences()
-    by_more_than_one = (np.abs(differences.sum(axis=0)).min(axis=0) > 1 + NOTHING).tolist()
     found: list[PairOrder] = []
-    for place, (a, b) in enumerate(combinations(shared.models, 2)):
-        first, second = _both(shared, differences[:, :, place], -1)
+    for place, (a, b, (first, second), wide) in enumerate(shared.pairs()):
         what = _order(float(order[:, place].prod()))
         found.append(
             PairOrder(
-                a=a, b=b, first=first, second=second, order=what,
-                unambiguous=what == "reversed" and by_more_than_one[place], sure=claims[place],
+                a=a, b=b, first=shared.estimate(first, -1), second=shared.estimate(second, -1), order=what,
+                unambiguous=what == "reversed" and wide, sure=claims[place],
             )
         )  # fmt: skip
     return found
@@ -109,7 +102,7 @@ def _tau_a(shared: SharedTasks, value: float, claims: list[Sureness | None]) -> 
     method = "no interval: one family says nothing about how families differ"
     if shared.families > 1:
         low, high = 2 * claims.count("kept") / pairs - 1, 1 - 2 * claims.count("reversed") / pairs
-        method = f"pairs whose order is sure on both sides: t on {shared.families} families, Holm over {pairs} pairs"
+        method = f"pairs whose order is sure on both sides: {shared.families} families, Holm over {pairs} pairs"
     return Estimate(
         value=value if shared.tasks else None, low=low, high=high, n=shared.tasks, missing=shared.missing,
         estimand="task_population", method=method,

@@ -1,59 +1,73 @@
-"""Pass rates of several models in two arrangements, over the tasks that count for all of them, as sums by family.
+"""Pass rates of several models in two arrangements, by family, over the tasks that count for all of them.
 
-Each task weighs the same: a ranking is an order of counts of passed tasks, as people read it from a table. What is said of other
-families treats a family's sum as one draw: for totals ``c`` and sizes ``n`` of G families the mean is d = sum(c) / sum(n), and
-its variance G / (G - 1) * sum((c - n d)^2) / sum(n)^2: the linearised ratio of cluster totals (Cochran 1977, Sampling techniques,
-section 9A.1). For families of equal size that is t on family means.
+Trials are averaged within their task and tasks within their family, as in every estimate for the task population: models are
+ordered by the mean over families. Where all families have as many tasks that is the order of the counts of passed tasks.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crosspath.analysis.outcomes import Outcomes, task_means
-from crosspath.analysis.stats import ALPHA, t_quantile, tie_interval
+from crosspath.analysis.family_intervals import family_interval
+from crosspath.analysis.outcomes import Outcomes, family_means, task_means
+from crosspath.analysis.stats import mean
 from crosspath.types import Estimate
 
 Numbers = NDArray[np.float64]
-Indices = NDArray[np.intp]
 NOTHING = 1e-9
-"""Sums of task means that differ by less are equal: what is left of thirds that were added up."""
+"""Means that differ by less are equal: what is left of thirds that were added up."""
+_Sides = tuple[tuple[Fraction, ...], tuple[Fraction, ...]]
 
 
 @dataclass(frozen=True)
 class SharedTasks:
-    """``passed``: families x 2 arrangements x models, sums of task means; ``sizes``: tasks of each family."""
+    """``rates``: per model, best first, its family means in both arrangements; ``passed``: its passed tasks (means of trials)."""
 
     models: tuple[str, ...]
-    sizes: Numbers
-    passed: Numbers
+    rates: tuple[_Sides, ...]
+    passed: tuple[tuple[Fraction, Fraction], ...]
+    tasks: int
     missing: int
     """Tasks of some model that do not count for all."""
 
     @property
     def families(self) -> int:
-        return len(self.sizes)
+        return len(self.rates[0][0])
 
-    @property
-    def tasks(self) -> int:
-        return round(float(self.sizes.sum()))
-
+    @cached_property
     def differences(self) -> Numbers:
-        """Families x 2 x pairs: first - second model of each pair of :meth:`pairs`."""
-        left, right = self.pairs()
-        return self.passed[:, :, left] - self.passed[:, :, right]
-
-    def pairs(self) -> tuple[Indices, Indices]:
-        """Places of both models of each pair, in the order of ``itertools.combinations``."""
+        """Families x 2 x pairs: family means of the first - those of the second model, pairs as ``itertools.combinations``."""
+        every = np.array([[[float(one) for one in side] for side in sides] for sides in self.rates], dtype=np.float64)
         left, right = np.triu_indices(len(self.models), 1)
-        return left, right
+        return np.moveaxis(every[left] - every[right], -1, 0).swapaxes(1, 2)
+
+    def pairs(self) -> Iterator[tuple[str, str, _Sides, bool]]:
+        """Both names of each pair, differences of family means in both arrangements, and whether the models differ by more than
+        one task in both."""
+        every = zip(self.models, self.rates, self.passed, strict=True)
+        for (a, rates_a, passed_a), (b, rates_b, passed_b) in combinations(every, 2):
+            first, second = (
+                tuple(one - other for one, other in zip(*sides, strict=True)) for sides in zip(rates_a, rates_b, strict=True)
+            )
+            wide = all(abs(one - other) > 1 for one, other in zip(passed_a, passed_b, strict=True))
+            yield a, b, (first, second), wide
+
+    def estimate(self, families: Sequence[Fraction], lowest: int) -> Estimate:
+        """The mean of family means as an estimate for the task population, ``lowest``..1."""
+        low, high, method = family_interval(families, lowest, 1) if self.tasks else (None, None, "no task is shared")
+        return Estimate(
+            value=float(mean(families)) if families else None, low=low, high=high, n=self.tasks, missing=self.missing,
+            estimand="task_population", method=method,
+        )  # fmt: skip
 
 
 def shared_tasks(first: Mapping[str, Outcomes], second: Mapping[str, Outcomes]) -> SharedTasks:
-    """The tasks on which every model has a verdict on both sides. Models come best first; names break ties.
+    """The tasks on which every model has a verdict on both sides. Names break ties of the order.
 
     Raises:
         ValueError: two models disagree about a task's family.
@@ -62,15 +76,21 @@ def shared_tasks(first: Mapping[str, Outcomes], second: Mapping[str, Outcomes]) 
     known = [side.keys() for sides in means.values() for side in sides]
     tasks = sorted(set[str]().union(*known).intersection(*known)) if known else []
     planned = {task for outcomes in (*first.values(), *second.values()) for task in outcomes.trials}
-    models = tuple(sorted(means, key=lambda name: (*(-sum(side[task] for task in tasks) for side in means[name]), name)))
     families = _families((*first.values(), *second.values()), tasks)
-    names = sorted(set(families.values()))
-    passed = np.zeros((len(names), 2, len(models)))
-    for column, model in enumerate(models):
-        for side in (0, 1):
-            passed[:, side, column] = _by_family(means[model][side], tasks, families, names)
-    sizes = _by_family(dict.fromkeys(tasks, Fraction(1)), tasks, families, names)
-    return SharedTasks(models, sizes, passed, len(planned) - len(tasks))
+    rates: dict[str, _Sides] = {}
+    passed: dict[str, tuple[Fraction, Fraction]] = {}
+    for name, sides in means.items():
+        one, other = ({task: side[task] for task in tasks} for side in sides)
+        rates[name] = family_means(one, families), family_means(other, families)
+        passed[name] = sum(one.values(), Fraction(0)), sum(other.values(), Fraction(0))
+    order = sorted(rates, key=lambda name: (*(-sum(side) for side in rates[name]), name))
+    return SharedTasks(
+        models=tuple(order),
+        rates=tuple(rates[name] for name in order),
+        passed=tuple(passed[name] for name in order),
+        tasks=len(tasks),
+        missing=len(planned) - len(tasks),
+    )
 
 
 def _families(outcomes: Sequence[Outcomes], tasks: Sequence[str]) -> dict[str, str]:
@@ -80,60 +100,3 @@ def _families(outcomes: Sequence[Outcomes], tasks: Sequence[str]) -> dict[str, s
             if one.families[task] != families[task]:
                 raise ValueError(f"task {task} is in two families: {families[task]}, {one.families[task]}")
     return families
-
-
-def _by_family(
-    values: Mapping[str, Fraction], tasks: Sequence[str], families: Mapping[str, str], names: Sequence[str]
-) -> Numbers:
-    sums = dict.fromkeys(names, Fraction(0))
-    for task in tasks:
-        sums[families[task]] += values[task]
-    return np.array([float(sums[name]) for name in names], dtype=np.float64)
-
-
-def mean_and_error(sums: Numbers, sizes: Numbers) -> tuple[Numbers, Numbers]:
-    """Mean and standard error (see above) of each column of ``sums`` (families x ...), for at least two families."""
-    groups, total = len(sizes), sizes.sum()
-    mean = np.asarray(sums.sum(axis=0) / total)
-    left = sums - sizes.reshape(-1, *[1] * (sums.ndim - 1)) * mean
-    error = np.asarray(np.sqrt(groups / (groups - 1) * (left**2).sum(axis=0)) / total)
-    return mean, np.where(error < NOTHING, 0.0, error)
-
-
-def p_values(sums: Numbers, sizes: Numbers) -> Numbers:
-    """Two-sided p of each column of ``sums``: that its mean is zero for families like these.
-
-    t with G - 1 degrees; where all families tie the exact bound of :func:`crosspath.analysis.stats.tie_interval` turned around:
-    with c = 1 / (1 + size of the mean), p = c^G + (1 - c)^G.
-    """
-    from scipy.special import stdtr  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
-
-    groups = len(sizes)
-    mean, error = mean_and_error(sums, sizes)
-    tied = error == 0
-    t = np.abs(mean) / np.where(tied, 1.0, error)
-    share = 1 / (1 + np.minimum(np.abs(mean), 1))
-    return np.where(tied, np.minimum(1, share**groups + (1 - share) ** groups), 2 * np.asarray(stdtr(groups - 1, -t)))
-
-
-def estimate(sums: Numbers, sizes: Numbers, missing: int, lowest: int) -> Estimate:
-    """The mean of one column of family sums, with its interval cut to ``lowest``..1."""
-    groups, tasks = len(sizes), round(float(sizes.sum()))
-    value = float(sums.sum() / sizes.sum()) if tasks else None
-    low = high = None
-    method = "no interval: one family says nothing about how families differ" if groups else "no task is shared"
-    if groups > 1 and value is not None:
-        low, high, method = _interval(sums, sizes, lowest)
-    return Estimate(
-        value=value, low=low, high=high, n=tasks, missing=missing, estimand="task_population", method=method,
-        p_value=float(p_values(sums[:, None], sizes)[0]) if groups > 1 and lowest < 0 else None,
-    )  # fmt: skip
-
-
-def _interval(sums: Numbers, sizes: Numbers, lowest: int) -> tuple[float | None, float | None, str]:
-    mean, error = (float(one[0]) for one in mean_and_error(sums[:, None], sizes))
-    groups = len(sizes)
-    if error == 0:
-        return tie_interval(Fraction(mean), groups, lowest, 1, ALPHA)
-    half = t_quantile(groups - 1) * error
-    return max(float(lowest), mean - half), min(1.0, mean + half), f"t on {groups} families, each task weighs the same"

@@ -1,7 +1,7 @@
 """Which models can be told apart in an arrangement, and whose order is sure to be kept or reversed in another one.
 
-Each pair by t on families, two-sided, adjusted over all pairs by Holm (1979, A simple sequentially rejective multiple test
-procedure, Scand. J. Statist. 6).
+Each pair by its mean over families (``mean_tests``), two-sided, adjusted over all pairs by Holm (1979, A simple sequentially
+rejective multiple test procedure, Scand. J. Statist. 6).
 """
 
 from collections.abc import Sequence
@@ -9,14 +9,15 @@ from itertools import combinations
 
 import numpy as np
 
-from crosspath.analysis.shared_tasks import Numbers, SharedTasks, p_values
+from crosspath.analysis.mean_tests import p_values
+from crosspath.analysis.shared_tasks import Numbers, SharedTasks
 from crosspath.analysis.stats import ALPHA
 from crosspath.types import Sureness
 
 
 def pair_p_values(shared: SharedTasks) -> Numbers | None:
     """2 x pairs, not adjusted; None for fewer than two families."""
-    return p_values(shared.differences(), shared.sizes) if shared.families > 1 else None
+    return p_values(shared.differences) if shared.families > 1 else None
 
 
 def sure(order: Numbers, p: Numbers | None) -> list[Sureness | None]:
@@ -41,8 +42,8 @@ def tied_sets(shared: SharedTasks, side: int, p: Numbers | None) -> tuple[tuple[
     count = len(shared.models)
     adjusted = [1.0] * (count * (count - 1) // 2) if p is None else _holm(p[side])
     apart = [pair for pair, value in zip(combinations(range(count), 2), adjusted, strict=True) if value <= ALPHA]
-    rate = shared.passed[:, side].sum(axis=0)
-    place = {model: rank for rank, model in enumerate(np.argsort(-rate, kind="stable").tolist())}
+    order = sorted(range(count), key=lambda model: (-sum(shared.rates[model][side]), model))
+    place = {model: rank for rank, model in enumerate(order)}
     groups = [sorted(group, key=place.__getitem__) for group in _groups(count, apart) if len(group) > 1]
     return tuple(tuple(shared.models[model] for model in group) for group in sorted(groups, key=lambda g: [place[m] for m in g]))
 

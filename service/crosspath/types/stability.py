@@ -20,7 +20,7 @@ class Arrangement(Record):
 
 
 class ModelRates(Record):
-    """One model's pass rate in two arrangements, over the tasks that count for all models; each task weighs the same."""
+    """One model's pass rate in two arrangements, over the tasks that count for all models: the mean over families."""
 
     model: str
     first: Estimate
@@ -33,12 +33,12 @@ class PairOrder(Record):
     a: str
     b: str
     first: Estimate
-    """``a`` - ``b`` in the first arrangement, paired by task. The interval is of this pair alone."""
+    """``a`` - ``b`` in the first arrangement, the mean over families. The interval is of this pair alone."""
     second: Estimate
     order: Literal["kept", "reversed", "tied"]
     """Of what was observed. ``tied``: equal in at least one arrangement, so there is no order that could change."""
     unambiguous: bool = False
-    """Reversed, by more than one task on both sides."""
+    """Reversed, by more than one passed task on both sides."""
     sure: Sureness | None = None
     """What holds for families like these, with 95 % confidence over all pairs together; None: not known."""
     leave_one_out: int | None = None
