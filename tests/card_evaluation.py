@@ -1,5 +1,5 @@
 """One evaluation with all that a card must be able to say: several trials, faults, unstable replays, false alarms, silent wrongs,
-tasks that can't be done, held-out ones, a path that can be survived and one that can't. Without a model or a sandbox.
+code fences, tasks that can't be done, held-out ones, a path that can be survived and one that can't. No model, no sandbox.
 """
 
 import hashlib
@@ -63,6 +63,8 @@ class Script:
             return ModelError("status 529: no /home/someone/secret.txt", type_="server_error")
         declines = task.startswith("infeasible") and number % 3 > 0
         text = "CANNOT: it is not there" if declines else f"do {task} {number % 3} {request.contract} $5"
+        if number % 7 == 3 and not declines:
+            text = f"```sh\n{text}\n```"
         usage = Usage(prompt_tokens=10, completion_tokens=5) if number % 5 else None
         return Reply(text=text, usage=usage, served_model="my-model-2024", fingerprint="fp", latency_s=0.1)
 
@@ -77,6 +79,8 @@ class Script:
         if task.startswith("infeasible"):
             return WRONG if chance(text) % 2 else Effect()
         encoded = said["price"] != "$5"
+        if "```" in text.replace("\\", ""):
+            return Effect(exit_code=127, stderr=b"bash: sh: command not found")
         broken = ('"do ' in text or "run.py" in text) and not encoded and "/word" not in task and chance(said[0]) % 2
         kind = "silent" if broken else OUTCOMES[chance(task, said["number"], said["contract"]) % len(OUTCOMES)]
         return self._outcome(kind, self.effects[task], text)

@@ -21,7 +21,7 @@ from crosspath.reports.card_block import CardFile, read_block
 from crosspath.reports.card_changes import changed_lines
 from crosspath.reports.card_page import card_page
 from crosspath.reports.headlines import sentence, sure
-from crosspath.types import CARD_FORMAT, Card, CardCheck, CardDifference, CardVerification
+from crosspath.types import CARD_FORMAT, Card, CardCheck, CardDifference, CardVerification, Losses
 
 NOT_PROVEN = (
     "Not proven: that the model really gave these replies, that the endpoint serves the model it names, that the stored final"
@@ -146,13 +146,35 @@ def _numbers(read: CardFile, card: Card) -> Iterator[CardCheck]:
         _Number("control", shown["control"], found["control"]),
         _Number("told about its own path", *({k: one.get(k) for k in ("discloses", "undisclosed")} for one in (shown, found))),
     ]
-    if card.losses is not None:
+    if card.losses is not None and not _decided_by_clean_up(card):
         parts.append(_Number(_LOST, value["losses"], again.losses.model_dump(mode="json")))
     for name, what in (("reliability", again.reliability), ("abstentions", again.abstentions)):
         if value.get(name):
             parts.append(_Number(name, value[name], [one.model_dump(mode="json") for one in what]))
     yield from (_number(card, part) for part in parts)
+    yield from _half_of_the_losses(card, again.losses)
     yield from _words(card)
+
+
+def _decided_by_clean_up(card: Card) -> int:
+    """Trials that are wrong and would be right with the other clean-up, which puts them among those lost to the format."""
+    found = card.format_damage
+    return 0 if found is None else found.lost if found.own == found.strict else found.gained
+
+
+def _half_of_the_losses(card: Card, again: Losses) -> Iterator[CardCheck]:
+    """Where clean-up decides, a card shows how many trials were kept and how many not observed, not where the rest was lost."""
+    number = _decided_by_clean_up(card)
+    if card.losses is None or not number:
+        return
+    ours, theirs = (
+        {"attempted": one.attempted, "kept": one.kept, "missing": one.lost["infrastructure"]} for one in (card.losses, again)
+    )
+    if found := list(difference(ours, theirs)):
+        yield judged_check(_LOST, found, "")
+        return
+    why = f"how many were kept holds; which {number} would be right with the other clean-up is not on the card: give the bundle"
+    yield CardCheck(about=_LOST, status="unavailable", detail=why)
 
 
 def _words(card: Card) -> Iterator[CardCheck]:

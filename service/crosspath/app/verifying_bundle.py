@@ -17,7 +17,7 @@ _WRITING = frozenset({"crosspath", "format", "page_sha256"})
 """Fields about the writing of the card itself."""
 _GROUPS: Mapping[str, Collection[str]] = {
     "outcomes, judged again": ("cells", "replies"),
-    "numbers": ("decomposition", "losses", "reliability", "abstentions", "cost"),
+    "numbers": ("decomposition", "losses", "format_damage", "reliability", "abstentions", "cost"),
     "tasks and texts": ("tasks", "contracts", "contract_digests", "paths", "suites", "style"),
 }
 """About -> fields of the card; all others are its configuration."""

@@ -12,7 +12,8 @@ from crosspath.errors import ConfigError
 from crosspath.reports.card_outcomes import Answered, declining_code, outcome_code, repeats_code
 from crosspath.reports.card_portable import OWN_ENDPOINT, Portable, endpoint_kind, portable_path
 from crosspath.reports.headlines import headlines
-from crosspath.transports import assemble, find_path, preset_names
+from crosspath.transports import assemble, find_path
+from crosspath.transports.chain import Chain
 from crosspath.types import (
     Candidate,
     Card,
@@ -183,11 +184,12 @@ class CardMaker:
 
     def _results(self, name: str) -> dict[str, Any]:
         judgement = self.judgement
-        losses, cost = _of(judgement.losses, name), _of(judgement.costs, name)
+        losses, cost, formats = (_of(found, name) for found in (judgement.losses, judgement.costs, judgement.format_damage))
         return {
             "decomposition": self._decomposition(name),
             "losses": losses and losses.model_copy(update={"tasks": {}, "examples": {}}),
             "headline": self._headline(name),
+            "format_damage": formats and formats.model_copy(update={"tasks": ()}),
             "reliability": [one.model_copy(update={"unsteady": {}}) for one in _all_of(judgement.reliability, name)],
             "cost": cost,
             "abstentions": _all_of(judgement.abstentions, name),
@@ -331,16 +333,20 @@ def _tally(names: Iterable[str | None]) -> dict[str, int]:
 
 
 def _path_spec(name: str, specs: Mapping[str, PathSpec]) -> PathSpec | None:
-    bare = name.partition(":")[2] or name
-    if not {name, bare} & {*specs, *preset_names()}:
+    """The path of that name; None for one that an older version had."""
+    try:
+        return find_path(name, specs)
+    except ConfigError:
         return None
-    return find_path(name, specs)
 
 
 def _sentences(spec: PathSpec, contract: Contract | None) -> tuple[str, ...]:
-    """What each layer does; nothing for a user's own harness."""
-    carrier = assemble(spec, contract).carrier
-    return () if spec.external is not None else tuple(layer.sentence for layer in getattr(carrier, "layers", ()))
+    """What each layer does; nothing for a user's own harness, or where a layer is not known any more."""
+    try:
+        carrier = assemble(spec, contract).carrier
+    except ConfigError:  # a layer or a tool's path that an older version had
+        return ()
+    return tuple(layer.sentence for layer in carrier.layers) if isinstance(carrier, Chain) else ()
 
 
 def _of(records: Sequence[_R], candidate: str) -> _R | None:

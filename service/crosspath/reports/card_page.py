@@ -22,8 +22,11 @@ from crosspath.escaping import markdown
 from crosspath.reports.card_settings import configuration, how_to_repeat, path_chains, toolchain
 from crosspath.reports.card_tasks import by_group, task_set, trial_by_trial
 from crosspath.reports.headlines import PLACE_WORDS
-from crosspath.types import Card, Cell, Decomposition, Effect, Estimate, Losses, Origin, Usages
+from crosspath.types import Card, Cell, Decomposition, Effect, Estimate, FormatDamage, Losses, Origin, Usages
 
+_EFFECT_HEAD = (
+    "about", "value", "95 % interval", "95 % together", "n", "missing", "unstable", "worst to best", "p", "method",
+)  # fmt: skip
 _ORIGINS: tuple[Origin, ...] = ("fresh", "stored", "retried", "local")
 
 _NOT_SHOWN = """\
@@ -55,6 +58,7 @@ def card_page(card: Card) -> str:
         _effects(found),
         f"Control: {markdown(control_line(found))}.\n",
         _lost(card.losses),
+        _format(card.format_damage),
         by_group(card),
         _repeated(card),
         _declining(card),
@@ -148,11 +152,7 @@ def _rate_row(cell: Cell) -> list[object]:
 def _effects(found: Decomposition) -> str:
     if not found.effects:
         return ""
-    head = [
-        "effect, points", "about", "value", "95 % interval", "95 % together", "n", "missing", "unstable", "worst to best", "p",
-        "method",
-    ]  # fmt: skip
-    return table(head, [row for effect in found.effects for row in _effect_rows(found, effect)])
+    return table(["effect, points", *_EFFECT_HEAD], [row for effect in found.effects for row in _effect_rows(found, effect)])
 
 
 def _effect_rows(found: Decomposition, effect: Effect) -> list[list[object]]:
@@ -192,6 +192,21 @@ def _lost(losses: Losses | None) -> str:
         )
     head = ["as deployed", f"of {losses.attempted} trials", "95 % interval, families like these", "kinds"]
     return f"Where trials were lost ({losses.cell})\n\n" + table(head, rows)
+
+
+def _format(found: FormatDamage | None) -> str:
+    """What another clean-up of replies would have made of the same replies."""
+    if found is None:
+        return ""
+    if found.effect is None or found.population is None:
+        return f"Another clean-up of replies: not measured, {markdown(found.unmeasured or 'no reason given')}.\n"
+    other = found.cleaned if found.own == found.strict else found.strict
+    rows = [["format damage", *_effect_row(one, None)] for one in (found.population, found.effect)]
+    words = (
+        f"Clean-up {found.own}; with {other} {found.changed} of {found.replies} replies come out otherwise: {found.lost} right"
+        f" only with {found.cleaned}, {found.gained} only with {found.strict}. {found.strict} - {found.cleaned}:\n\n"
+    )
+    return words + table(["effect, points", *_EFFECT_HEAD], rows)
 
 
 def _repeated(card: Card) -> str:

@@ -10,6 +10,7 @@ from crosspath.types.candidates import Candidate, Cleanup, Reference
 from crosspath.types.contracts import Contract, PathSpec
 from crosspath.types.costs import CandidateCost
 from crosspath.types.evaluations import EvaluationStatus, Text
+from crosspath.types.funnels import FormatDamage
 from crosspath.types.losses import Headline, Losses
 from crosspath.types.reliability import Reliability
 from crosspath.types.replays import Toolchain
@@ -125,6 +126,8 @@ class Card(Record):
     decomposition: Decomposition
     losses: Losses | None = None
     headline: Headline | None = None
+    format_damage: FormatDamage | None = None
+    """What the format of replies costs, with the other clean-up; which trials it decides is not on the card."""
     reliability: tuple[Reliability, ...] = ()
     cost: CandidateCost | None = None
     abstentions: tuple[Abstention, ...] = ()
