@@ -9,7 +9,7 @@ from typing import Any
 
 from crosspath.app import api
 from crosspath.errors import ConfigError, StoreError, boundary
-from crosspath.reports.card import card_files, card_markdown
+from crosspath.reports.card import card_files
 from crosspath.reports.card_block import read_block
 
 
@@ -20,7 +20,7 @@ def card(evaluation: str = "latest", candidate: str | None = None, *, store: str
         ConfigError: there is no such evaluation or candidate, or several candidates and none is named.
     """
     loaded = api.load(evaluation, store=store)
-    return card_markdown(loaded.facts, loaded.judgement, only(loaded.id, _names(loaded), candidate))
+    return loaded.card(only(loaded.id, _names(loaded), candidate))
 
 
 def card_document(text: str) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def write_cards(
     names = _names(loaded)
     if not is_directory(output):
         chosen = only(loaded.id, names, candidate)
-        cards: Iterator[tuple[Path, str]] = iter([(output, card_markdown(loaded.facts, loaded.judgement, chosen))])
+        cards: Iterator[tuple[Path, str]] = iter([(output, loaded.card(chosen))])
     else:
         wanted = names if candidate is None else [only(loaded.id, names, candidate)]
         every = zip(names, card_files(loaded.facts, loaded.judgement), strict=True)

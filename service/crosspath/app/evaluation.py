@@ -19,6 +19,7 @@ from crosspath.pipeline.plan import matched_cell
 from crosspath.reports.cost_tables import COST_COLUMNS, cost_rows
 from crosspath.reports.document import evaluation_document
 from crosspath.reports.headlines import headlines
+from crosspath.reports.card import card_markdown
 from crosspath.reports.markdown import report_markdown, summary_text
 from crosspath.reports.reliability_tables import RELIABILITY_COLUMNS, reliability_rows
 from crosspath.reports.stories import stories
@@ -218,6 +219,14 @@ class Evaluation:
     def headlines(self) -> tuple[Headline, ...]:
         """Per candidate: what it gets right and where the rest is lost, how sure that is, and what to do next."""
         return headlines(self.facts, self.judgement)
+
+    def card(self, candidate: str) -> str:
+        """The harness card of one candidate as Markdown: all that it takes to compare or repeat it.
+
+        Raises:
+            ConfigError: there is no such candidate.
+        """
+        return card_markdown(self.facts, self.judgement, candidate)
 
     def summary(self) -> str:
         """Headlines, and the decomposition of every candidate in plain words."""
