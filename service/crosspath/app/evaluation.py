@@ -16,10 +16,10 @@ from crosspath.analysis.tables import DECLINING_COLUMNS
 from crosspath.analysis.wording_tables import WORDING_COLUMNS, wording_rows
 from crosspath.pipeline.fact_index import FactIndex
 from crosspath.pipeline.plan import matched_cell
+from crosspath.reports.card import card_markdown
 from crosspath.reports.cost_tables import COST_COLUMNS, cost_rows
 from crosspath.reports.document import evaluation_document
 from crosspath.reports.headlines import headlines
-from crosspath.reports.card import card_markdown
 from crosspath.reports.markdown import report_markdown, summary_text
 from crosspath.reports.reliability_tables import RELIABILITY_COLUMNS, reliability_rows
 from crosspath.reports.stories import stories

@@ -106,7 +106,7 @@ class Card(Record):
     sent: dict[Side, JSON] = Field(default_factory=dict[Side, JSON])
     """One body that was really sent, for each contract that was told, messages left out."""
     reference: Reference
-    trials: int = Field(ge=1)
+    trials: int = Field(ge=1, le=10_000)
     tasks: tuple[CardTask, ...]
     contracts: tuple[Contract, ...] = ()
     contract_digests: dict[str, str]
