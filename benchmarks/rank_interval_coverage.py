@@ -16,15 +16,15 @@ import argparse
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, stdtrit
 
+from crosspath.analysis.mean_tests import p_values
 from crosspath.analysis.rank_resampling import signs, support, taus
-from crosspath.analysis.shared_tasks import SharedTasks
-from crosspath.analysis.told_apart import pair_p_values, sure, tied_sets
+from crosspath.analysis.stats import ALPHA
+from crosspath.analysis.told_apart import holm_adjusted, sure
 
 Numbers = NDArray[np.float64]
 FAMILY, SUITS, TASK = 1.0, 0.7, 1.0
@@ -61,8 +61,8 @@ def abilities(dice: np.random.Generator, setting: Setting) -> Numbers:
     return 0.5 + spread * np.stack([first, correlation * first + np.sqrt(1 - correlation**2) * other])
 
 
-def evaluated(dice: np.random.Generator, setting: Setting) -> tuple[SharedTasks, Numbers]:
-    """One evaluation, and the true pass rates (2 x models)."""
+def evaluated(dice: np.random.Generator, setting: Setting) -> tuple[Numbers, Numbers]:
+    """One evaluation: family means (families x 2 x models), and the true pass rates (2 x models)."""
     groups, models = setting.families, setting.models
     sizes = dice.integers(1, 8, groups)
     family = np.repeat(np.arange(groups), sizes)
@@ -76,57 +76,45 @@ def evaluated(dice: np.random.Generator, setting: Setting) -> tuple[SharedTasks,
         chance = expit(logits + hard[:, None, None] + dice.normal(0, SUITS, (groups, 2, models))[family])
         scatter = np.sqrt(FAMILY**2 + SUITS**2 + TASK**2)
         truth = np.asarray((expit(logits[..., None] + scatter * NODES) * WEIGHTS).sum(-1) / WEIGHTS.sum())
-    right = np.zeros((groups, 2, models), dtype=np.int64)
+    right = np.zeros((groups, 2, models))
     np.add.at(right, family, dice.binomial(setting.trials, chance))
-    return arranged(right, sizes * setting.trials), truth
+    return right / (sizes * setting.trials)[:, None, None], truth
 
 
-def arranged(right: NDArray[np.int64], trials: NDArray[np.int64]) -> SharedTasks:
-    """Counts (families x 2 x models) as the analysis holds them."""
-    models = range(right.shape[2])
-    rates = [[[Fraction(int(k), int(n)) for k, n in zip(right[:, a, m], trials, strict=True)] for a in (0, 1)] for m in models]
-    return SharedTasks(
-        models=tuple(f"m{model}" for model in models),
-        rates=tuple((tuple(first), tuple(second)) for first, second in rates),
-        passed=tuple((Fraction(0), Fraction(0)) for _ in models),
-        tasks=1,
-        missing=0,
-    )
-
-
-def one_draw(dice: np.random.Generator, setting: Setting, resampled: bool) -> dict[str, float]:
-    """What held, 1 or 0, and the width of tau's interval."""
-    shared, rates = evaluated(dice, setting)
+def all_draws(dice: np.random.Generator, setting: Setting, draws: int, resampled: int) -> list[dict[str, float]]:
+    """What held in each draw; the p-values of all draws are found at once."""
     left, right = np.triu_indices(setting.models, 1)
-    truth = np.sign(rates[:, left] - rates[:, right])
-    order, p = signs(shared.differences.sum(axis=0)), pair_p_values(shared)
+    rates, truths = zip(*(evaluated(dice, setting) for _ in range(draws)), strict=True)
+    differences = np.stack(rates, axis=1)[..., left] - np.stack(rates, axis=1)[..., right]
+    true_signs = np.sign(np.stack(truths)[..., left] - np.stack(truths)[..., right])
+    p = p_values(differences)
+    return [one_draw(differences[:, draw], true_signs[draw], p[draw], resampled=draw < resampled) for draw in range(draws)]
+
+
+def one_draw(differences: Numbers, truth: Numbers, p: Numbers, *, resampled: bool) -> dict[str, float]:
+    """What held, 1 or 0, and the width of tau's interval."""
+    order = signs(differences.sum(axis=0))
     claims = np.array([{"kept": 1, "reversed": -1, None: 0}[claim] for claim in sure(order, p)])
     low, high = 2 * np.mean(claims == 1) - 1, 1 - 2 * np.mean(claims == -1)
     tau = float(taus(truth))
+    apart = np.array([holm_adjusted(side) for side in p]) <= ALPHA
     found = {
         "tau": low <= tau + 1e-9 and tau <= high + 1e-9,
         "width": high - low,
         "wrong": bool((claims * truth.prod(axis=0) < 0).any()),
-        "misplaced": any(misplaced(shared, side, p, order[side] * truth[side] < 0) for side in (0, 1)),
+        "misplaced": bool((apart & (order * truth < 0)).any()),
     }
-    return {name: float(value) for name, value in (found | (of_tau_itself(shared, order, tau) if resampled else {})).items()}
+    itself = of_tau_itself(differences, order, tau) if resampled else {}
+    return {name: float(value) for name, value in (found | itself).items()}
 
 
-def misplaced(shared: SharedTasks, side: int, p: Numbers | None, wrong: NDArray[np.bool_]) -> bool:
-    """Whether two models are told apart in the wrong order."""
-    groups = [set(group) for group in tied_sets(shared, side, p)]
-    pairs = zip(*np.triu_indices(len(shared.models), 1), strict=True)
-    names = [{shared.models[a], shared.models[b]} for (a, b), is_wrong in zip(pairs, wrong, strict=True) if is_wrong]
-    return any(not any(pair <= group for group in groups) for pair in names)
-
-
-def of_tau_itself(shared: SharedTasks, order: Numbers, truth: float) -> dict[str, bool]:
+def of_tau_itself(differences: Numbers, order: Numbers, truth: float) -> dict[str, bool]:
     """The bootstrap of tau over families, and its jackknife."""
-    found = support(shared)
+    found = support(differences)
     assert found is not None
     low, high = found.tau_resampled
-    without = taus(signs(shared.differences.sum(axis=0) - shared.differences))
-    groups = shared.families
+    without = taus(signs(differences.sum(axis=0) - differences))
+    groups = len(differences)
     error = np.sqrt((groups - 1) / groups * ((without - without.mean()) ** 2).sum())
     return {
         "bootstrap": low - 1e-9 <= truth <= high + 1e-9,
@@ -154,7 +142,7 @@ def main() -> None:
     ]
     for number, setting in enumerate(settings):
         dice = np.random.default_rng([options.seed, number])
-        draws = [one_draw(dice, setting, draw < options.resampled) for draw in range(options.draws)]
+        draws = all_draws(dice, setting, options.draws, options.resampled)
         names = ("tau", "wrong", "misplaced", "bootstrap", "jackknife")
         share = {name: average(draws, name, lambda value: f"{100 * value:.1f} %") for name in names}
         width = average(draws, "width", lambda value: f"{value:.2f}")

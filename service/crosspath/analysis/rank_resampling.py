@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crosspath.analysis.shared_tasks import NOTHING, Numbers, SharedTasks
+from crosspath.analysis.shared_tasks import NOTHING, Numbers
 
 RESAMPLES = 2000
 """Sets of families that are drawn, always with the same seed."""
@@ -27,12 +27,11 @@ class Support:
     """2.5 and 97.5 % of tau-a over resampled sets."""
 
 
-def support(shared: SharedTasks) -> Support | None:
+def support(differences: Numbers) -> Support | None:
     """Leave-one-family-out and cluster bootstrap (Efron and Tibshirani 1993, ch. 8: families are drawn with replacement); None
-    for fewer than two families."""
-    if shared.families < 2:
+    for fewer than two families. ``differences``: families x 2 x pairs."""
+    if len(differences) < 2:
         return None
-    differences = shared.differences
     without = signs(differences.sum(axis=0) - differences)
     share, drawn = _resampled(differences)
     low, high = np.quantile(drawn, _MIDDLE, method="closest_observation")

@@ -40,7 +40,7 @@ def rank_stability(first: Arranged, second: Arranged, left_out: Mapping[str, str
     order = signs(shared.differences.sum(axis=0))
     p = pair_p_values(shared)
     claims = sure(order, p)
-    supported = support(shared)
+    supported = support(shared.differences)
     pairs = _pairs(shared, order, claims)
     if supported:
         chances = zip(pairs, supported.reversed_without.tolist(), supported.reversed_share.tolist(), strict=True)

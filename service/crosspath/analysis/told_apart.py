@@ -28,7 +28,7 @@ def sure(order: Numbers, p: Numbers | None) -> list[Sureness | None]:
     """
     if p is None:
         return [None] * order.shape[1]
-    adjusted = _holm(p.max(axis=0))
+    adjusted = holm_adjusted(p.max(axis=0))
     same = (order.prod(axis=0) > 0).tolist()
     return [("kept" if kept else "reversed") if value <= ALPHA else None for kept, value in zip(same, adjusted, strict=True)]
 
@@ -40,7 +40,7 @@ def tied_sets(shared: SharedTasks, side: int, p: Numbers | None) -> tuple[tuple[
     (Piepho 2004, An algorithm for a letter-based representation of all-pairwise comparisons, J. Comput. Graph. Statist. 13).
     """
     count = len(shared.models)
-    adjusted = [1.0] * (count * (count - 1) // 2) if p is None else _holm(p[side])
+    adjusted = [1.0] * (count * (count - 1) // 2) if p is None else holm_adjusted(p[side])
     apart = [pair for pair, value in zip(combinations(range(count), 2), adjusted, strict=True) if value <= ALPHA]
     order = sorted(range(count), key=lambda model: (-sum(shared.rates[model][side]), model))
     place = {model: rank for rank, model in enumerate(order)}
@@ -48,7 +48,7 @@ def tied_sets(shared: SharedTasks, side: int, p: Numbers | None) -> tuple[tuple[
     return tuple(tuple(shared.models[model] for model in group) for group in sorted(groups, key=lambda g: [place[m] for m in g]))
 
 
-def _holm(p: Numbers) -> list[float]:
+def holm_adjusted(p: Numbers) -> list[float]:
     """Adjusted p-values, in the order given. Not by statsmodels, which collects garbage at each call: seconds on a large heap."""
     order = np.argsort(p, kind="stable")
     adjusted = np.empty(len(p))
