@@ -30,6 +30,7 @@ class Store:
         self.directory = directory
         self.uri = embedded_uri(directory)
         self.tracker = MlflowTracker(self.uri)
+        self.tracker.check()
         self.client = MlflowClient(self.uri, self.uri)
 
     def log(self, facts: Facts, judgement: Judgement, parent: str | None = None) -> MlflowRef:
@@ -322,6 +323,12 @@ def test_locked_database(store: Store) -> None:
             store.log(*evaluation("locked-1"))
         other.execute("ROLLBACK")
     store.log(*evaluation("locked-1"))
+
+
+def test_write_ahead_log(store: Store) -> None:
+    """A store that is made here keeps a write-ahead log: each row is one write to the disk, and readers don't wait for it."""
+    with closing(sqlite3.connect(store.directory / "mlflow.db")) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 def test_unusable_database(tmp_path: Path) -> None:
