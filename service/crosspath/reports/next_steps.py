@@ -73,8 +73,9 @@ class _Case:
         return self._step("mend the harness or the instrument first: {} shows what the path does to text", command)
 
     def more_families(self) -> Step:
-        words = "more task families, because the loss could be none in others: {} says how narrow the interval gets"
-        return self._step(words, "crosspath plan SPEC")
+        known = any(share.low is not None for share in self._losses.shares.values())
+        why = "because the loss could be none in others" if known else "because one says nothing about others"
+        return self._step(f"more task families, {why}: {{}} says how narrow the interval gets", "crosspath plan SPEC")
 
     def other_paths(self) -> Step:
         ranked = any(one.candidate == self._losses.candidate for path in self._judgement.path_rankings for one in path.paths)
