@@ -7,7 +7,8 @@ import yaml
 
 from crosspath.analysis.configuration import flatten
 from crosspath.analysis.wording import NONE, table
-from crosspath.escaping import markdown, one_line
+from crosspath.escaping import markdown
+from crosspath.reports.blocks import fenced
 from crosspath.types import Card, CardPath, Toolchain, canonical_json
 
 _FIRST = (
@@ -160,11 +161,3 @@ def spec_yaml(spec: Mapping[str, Any]) -> str:
     """A spec as YAML, ASCII only: what a person changes first."""
     names = sorted(spec, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
     return yaml.safe_dump({name: spec[name] for name in names}, sort_keys=False, allow_unicode=False, width=120)
-
-
-def fenced(text: str, language: str) -> str:
-    """A block of code whose fence is longer than any in the text."""
-    lines = [one_line(line, keep="\t") for line in text.rstrip("\n").split("\n")]
-    longest = max((len(line.lstrip(" \t")) - len(line.lstrip(" \t").lstrip("`")) for line in lines), default=0)
-    fence = "`" * max(3, longest + 1)
-    return "\n".join([f"{fence}{language}", *lines, fence]) + "\n"
