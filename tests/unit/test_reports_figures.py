@@ -163,7 +163,7 @@ def full(count: int) -> tuple[Facts, Judgement]:
     facts, judgement = evaluation(names=names)
     more = {
         "funnels": tuple(funnel(name) for name in names),
-        "breakdowns": tuple(breakdown("f", name) for name in names),
+        "breakdowns": tuple(breakdown(family, name) for name in names for family in "fgh"),
         "costs": tuple(cost(name, 0.1) for name in names),
         "rank_stability": (stability(names),) * 5,
     }
@@ -182,6 +182,15 @@ def test_names_are_stable_and_safe() -> None:
     assert all(figure.caption.endswith(".") for figure in planned)
     assert [figure.candidate for figure in planned[:5]] == [None] * 5
     assert figure_prefix("a/b <c> é", 0) == "01-a_b__c___"
+
+
+def test_what_shows_nothing_is_not_planned() -> None:
+    """An order that holds, a map of two families, and prices that are not known have no figure."""
+    facts, judgement = full(3)
+    held = stability(["a", "b"]).model_copy(update={"reversed": 0})
+    less = {"rank_stability": (held,), "breakdowns": judgement.breakdowns[:2], "costs": ()}
+    names = [figure.name for figure in planned_figures(facts, judgement.model_copy(update=less)) if figure.candidate is None]
+    assert names == ["effects.png"]
 
 
 def test_all_are_drawn_as_planned() -> None:

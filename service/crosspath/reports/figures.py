@@ -21,6 +21,8 @@ MOST_WITH_FIGURES = 16
 """So many candidates at most have figures of their own."""
 MOST_SHIFTS, MOST_RANKINGS = 2, 4
 """So many comparisons of rankings of models, those with most reversals, and rankings of paths have a figure."""
+FEWEST_FAMILIES = 3
+"""Fewer families need no map."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def _overview(judgement: Judgement) -> Iterator[PlannedFigure]:
 
 
 def _family_maps(judgement: Judgement) -> Iterator[PlannedFigure]:
-    if not any(one.by == "family" for one in judgement.breakdowns):
+    if len({one.group for one in judgement.breakdowns if one.by == "family"}) < FEWEST_FAMILIES:
         return
     if not _paths_instead(judgement):
         title, columns = "Right of scored trials by family and cell", cell_columns(judgement)
@@ -90,8 +92,8 @@ def _family_maps(judgement: Judgement) -> Iterator[PlannedFigure]:
 
 
 def _most_reversed(stabilities: Sequence[RankStability]) -> list[RankStability]:
-    known = [one for one in stabilities if one.tasks]
-    return sorted(known, key=lambda one: (-one.unambiguous, -one.reversed))
+    """Those in which a pair changes places; where none does, the table says all."""
+    return sorted((one for one in stabilities if one.reversed), key=lambda one: (-one.unambiguous, -one.reversed))
 
 
 def _paths_instead(judgement: Judgement) -> bool:

@@ -27,7 +27,7 @@ def published_lines(published: Published) -> list[str]:
 def published_section(published: Published, judgement: Judgement) -> str:
     """The table with its citation, and the measured cells as a table of their own for reading side by side."""
     parts = [
-        f"## Published beside it: {markdown(published.name)}",
+        f"## Published counts: {markdown(published.name)}",
         f"Published, not measured here, and part of no number above. Source: {markdown(published.citation)}.",
         table(COLUMNS, published_rows(published)),
         "\n".join(f"- {markdown(line)}" for line in published_lines(published)),
