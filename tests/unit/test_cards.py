@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -244,6 +245,31 @@ def test_a_forged_result_does_not_follow(
     found = check(rewritten(value))
     assert differing(found), place
     assert not found.holds
+
+
+def every_place(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [place, *(one for key, each in inner for one in every_place(each, (*place, key)))]
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_no_card_is_worse_than_a_wrong_one(
+    data: st.DataObject, texts: dict[str, str], check: Callable[..., CardVerification]
+) -> None:
+    """Whatever is taken out of a block or put in the place of a value, with its digest made anew: it differs, or it is refused
+    with one line."""
+    value = value_of(texts[data.draw(st.sampled_from(CANDIDATES))])
+    place = data.draw(st.sampled_from(every_place(value)[1:]))
+    inner: Any = value
+    for step in place[:-1]:
+        inner = inner[step]
+    if data.draw(st.booleans()):
+        del inner[place[-1]]
+    else:
+        inner[place[-1]] = data.draw(st.sampled_from((None, [], {}, "", "~1", -1, 10**18, 0.5, True, [1], {"a": 1})))
+    with suppress(ConfigError):
+        assert not check("# Card" + rewritten_ending(value)).holds
 
 
 def test_a_forged_outcome_is_found(texts: dict[str, str], check: Callable[..., CardVerification]) -> None:

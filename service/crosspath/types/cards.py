@@ -1,7 +1,7 @@
 """The harness card: all that is needed to compare one candidate, or to repeat it, as one record; and what a check of it finds."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
@@ -11,7 +11,7 @@ from crosspath.types.contracts import Contract, PathSpec
 from crosspath.types.costs import CandidateCost
 from crosspath.types.evaluations import EvaluationStatus, Text
 from crosspath.types.funnels import FormatDamage
-from crosspath.types.losses import Headline, Losses
+from crosspath.types.losses import Headline, Loss, Losses
 from crosspath.types.reliability import Reliability
 from crosspath.types.replays import Toolchain
 from crosspath.types.results import Abstention, Decomposition, Side
@@ -150,6 +150,10 @@ class Card(Record):
         names = [cell.name for cell in self.cells]
         if len(set(names)) < len(names) or any(c.name not in (c.told + c.done, "control") for c in self.cells):
             raise ValueError(f"cells: {', '.join(names)} are not told and done as they are called, each once")
+        if self.replies.keys() != {cell.told for cell in self.cells}:
+            raise ValueError("replies: they are not those of the contracts that were told")
+        if self.losses is not None and self.losses.lost.keys() != set(get_args(Loss)):
+            raise ValueError("losses.lost: it does not name every place")
         if len({task.label for task in self.tasks}) < len(self.tasks):
             raise ValueError("tasks: one stands twice")
         return self
