@@ -128,12 +128,12 @@ def test_why_nothing_may_be_concluded() -> None:
             "crosspath show quoting-20261129-1 write-bytes/price --candidate oracle --trial 1",
             "another model or contract",
         ),
-        (lost(path=40, share=SHARE.model_copy(update={"low": 0.0})), HOLDS, "crosspath plan SPEC", "more task families"),
+        (lost(model=40, share=SHARE.model_copy(update={"low": 0.0})), HOLDS, "crosspath plan SPEC", "more task families"),
         (lost(), HOLDS, "", "nothing to mend"),
     ],
 )
 def test_the_next_step_is_one_command_or_setting(losses: Losses, control: Control, command: str, words: str) -> None:
-    """The first rule that applies: instrument, what is missing, certainty, and then the biggest loss."""
+    """The first rule that applies: instrument, what is missing, and then the biggest loss; the model's only where it is sure."""
     found = headline(losses, control)
     assert (found.command, words in found.next_step) == (command, True)
     assert found.command in found.next_step

@@ -5,10 +5,12 @@ The rules, the first that applies:
 1. the control is broken          -> find out what the path does to text: the instrument or the harness has to be mended first
 2. too few verdicts, or most was lost to the infrastructure -> what brings the missing ones
 3. nothing was lost               -> nothing to mend
-4. the biggest loss could be none in other families of tasks, and is more than a twentieth here -> more families
-5. most was lost to the format    -> the clean-up that would have kept it, else look at one
-6. most was lost to the path      -> other paths for the same replies, and which of them to take
+4. most was lost to the format    -> the clean-up that would have kept it, else look at one
+5. most was lost to the path      -> other paths for the same replies, and which of them to take
+6. most was lost to the model, which could be none in other families of tasks, and is more than a twentieth here -> more families
 7. most was lost to the model     -> drop the telling where that did it, else look at one
+
+What a path or a format costs is exact for the replies at hand, and to try another costs no request: no more families are needed.
 """
 
 import shlex
@@ -56,9 +58,9 @@ class _Case:
 
     @property
     def uncertain(self) -> bool:
-        """Whether the biggest loss could be none in other families, and is too big to look at trial by trial."""
+        """Whether the biggest loss is the model's, could be none in other families, and is too big to look at trial by trial."""
         place = self._losses.biggest
-        share = self._losses.shares.get(place) if place else None
+        share = self._losses.shares.get(place) if place == "model" else None
         return bool(share and share.value and share.value > _SMALL and not share.low)
 
     def nothing(self) -> Step:
