@@ -53,6 +53,22 @@ def test_near_tie_leaves_room_for_unseen_families() -> None:
     assert tied_high - tied_low > high - low
 
 
+def test_one_direction_keeps_the_power_of_t() -> None:
+    """Where all families that differ lose, and five at least do, an unseen family that gains is not thought of: t decides."""
+    from scipy.stats import t
+
+    losing = [Fraction(-place, 20) for place in (0, 0, 1, 2, 3, 3, 2, 1)]
+    centre = float(sum(losing)) / 8
+    spread = math.sqrt(sum((float(value) - centre) ** 2 for value in losing) / 7)
+    low, high = ends(losing)
+    assert high == pytest.approx(centre + t.ppf(0.975, 7) * spread / math.sqrt(8))
+    assert high < 0
+    assert low < centre - t.ppf(0.975, 7) * spread / math.sqrt(8) - 0.1
+    assert ends([*losing[:4], *[Fraction(0)] * 4])[1] > 0.1  # two families are no direction
+    assert ends([*losing, Fraction(1, 20)])[1] > 0.1
+    assert ends(losing, alpha=0.001)[1] > 0.1  # six are too few for so small an error
+
+
 def test_no_distribution_within_reach_has_a_smaller_mean() -> None:
     """The least mean equals what a general optimiser finds over weights of the sample and a mass at the end of the range."""
     import numpy as np

@@ -119,8 +119,8 @@ def test_equal_styles_in_one_sentence() -> None:
     ("exam", "production", "words", "differs"),
     [
         ("1" * 12, "0" * 12, "+100.0 points (95 %: ", True),
-        ("111111111100", "100010000000", "+66.7 points (95 %: +6.2 to +100.0: the framing makes a difference) in RR", True),
-        ("100010000000", "111111111100", "-66.7 points (95 %: -100.0 to -6.2: the framing makes a difference) in RR", True),
+        ("111111111100", "100010000000", "+66.7 points (95 %: +23.8 to +100.0: the framing makes a difference) in RR", True),
+        ("100010000000", "111111111100", "-66.7 points (95 %: -100.0 to -23.8: the framing makes a difference) in RR", True),
         ("111111111100", "111111000011", "+16.7 points (95 %: -62.3 to +95.7: no difference is shown) in RR", False),
         ("1?????????", "?1????????", "not known in RR", False),
         ("11", "00", "+100.0 points (no interval: one family says nothing about how families differ) in RR", False),

@@ -48,9 +48,17 @@ def family_interval(families: Sequence[Fraction], lowest: int, highest: int, alp
     spread = math.sqrt(math.fsum((value - centre) ** 2 for value in means) / (groups - 1))
     half = quantile * spread / math.sqrt(groups)
     loss = groups * math.log1p(quantile**2 / (groups - 1))
-    low = min(centre - half, lowest + least_mean([value - lowest for value in means], loss))
-    high = max(centre + half, highest - least_mean([highest - value for value in means], loss))
+    bottom, top = _ends_of_unseen(means, lowest, highest, alpha)
+    low = min(centre - half, bottom + least_mean([value - bottom for value in means], loss))
+    high = max(centre + half, top - least_mean([top - value for value in means], loss))
     return Interval(max(lowest, low), min(highest, high), f"t and empirical likelihood on {groups} family means")
+
+
+def _ends_of_unseen(means: Sequence[float], lowest: int, highest: int, alpha: float) -> tuple[int, int]:
+    """Between which values a family may lie that was not seen: see the module."""
+    if 0.5 ** sum(value != 0 for value in means) > alpha:
+        return lowest, highest
+    return max(lowest, 0) if min(means) >= 0 else lowest, min(highest, 0) if max(means) <= 0 else highest
 
 
 def least_mean(distances: Sequence[float], loss: float) -> float:

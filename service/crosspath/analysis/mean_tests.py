@@ -2,8 +2,9 @@
 
 A mean is told from zero where both methods of that interval do, so each p-value is the larger of two: Student's t with G - 1
 degrees, and bounded empirical likelihood (Owen 1988; see ``family_intervals``) with the same calibration: a loss L of likelihood
-stands for t^2 = (G - 1) (exp(L / G) - 1). Where all families tie the exact bound is turned around: with c = 1 / (1 + size of the
-mean), p = c^G + (1 - c)^G.
+stands for t^2 = (G - 1) (exp(L / G) - 1). Where all families that differ do so in one direction, the likelihood leaves no room
+for zero as soon as the one-sided sign test finds that. Where all families tie the exact bound is turned around: with
+c = 1 / (1 + size of the mean), p = c^G + (1 - c)^G.
 """
 
 import numpy as np
@@ -24,7 +25,9 @@ def p_values(differences: Numbers) -> Numbers:
     size = np.abs(mean)
     t = size * np.sqrt(families) / np.where(tied, 1.0, spread)
     towards_zero = flat * np.where(mean < 0, -1.0, 1.0)
-    untied = np.maximum(_of_t(t, families), _of_likelihood(1 + towards_zero))
+    likelihood = _of_likelihood(1 + towards_zero)
+    one_sided = np.where((towards_zero > -NOTHING).all(axis=0), 0.5 ** (np.abs(flat) > NOTHING).sum(axis=0), 1.0)
+    untied = np.maximum(_of_t(t, families), np.minimum(likelihood, one_sided))
     share = 1 / (1 + np.minimum(size, 1))
     bound = np.minimum(1, share**families + (1 - share) ** families)
     return np.where(tied, bound, untied).reshape(differences.shape[1:])
