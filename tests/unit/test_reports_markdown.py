@@ -106,7 +106,7 @@ def test_adaptive_in_plain_words() -> None:
 def test_broken_control_comes_first() -> None:
     """With a broken control the report opens with it and its effects are marked as not to be used."""
     text = report(judgement(baseline("x", 24, BROKEN)))
-    assert text.splitlines()[2].startswith("> **x: NO VERDICT, the control is broken")
+    assert text.splitlines()[4].startswith("> **x: NO VERDICT, the control is broken")
     assert "Effects: NOT TO BE USED" in text
     assert "t0#0" in text
 

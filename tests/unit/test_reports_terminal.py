@@ -66,7 +66,7 @@ def test_a_broken_control_forbids_effects(judged: tuple[Facts, Judgement]) -> No
     broken = Control(kind="encoded", status="broken", compared=2, reason="2 differ every time")
     one = judgement.decompositions[0].model_copy(update={"control": broken})
     text = report_terminal(facts, judgement.model_copy(update={"decompositions": (one,)}), 120)
-    assert text.splitlines()[2].startswith("! oracle: NO VERDICT, the control is broken")
+    assert text.splitlines()[3].startswith("! oracle: NO VERDICT, the control is broken")
     assert "effect: NOT TO BE USED" in text
 
 

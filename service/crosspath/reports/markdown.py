@@ -9,6 +9,7 @@ from crosspath.escaping import markdown, one_line
 from crosspath.reports.effect_tables import effects_table
 from crosspath.reports.sections import (
     MOST_IN_FULL,
+    about_line,
     beside_lines,
     grave_lines,
     headline_section,
@@ -42,7 +43,8 @@ def report_short(facts: Facts, judgement: Judgement) -> str:
 def opening(facts: Facts, judgement: Judgement) -> str:
     """The name of the evaluation, where it comes from, and why some of it may not be used."""
     warnings = "".join(f"> **{markdown(line)}**\n>\n" for line in grave_lines(judgement, facts.head))
-    return "\n".join(part for part in (f"# {markdown(facts.head.id)}\n", _derivation(facts.head), warnings) if part)
+    parts = (f"# {markdown(facts.head.id)}\n", f"{markdown(about_line(facts))}\n", _derivation(facts.head), warnings)
+    return "\n".join(part for part in parts if part)
 
 
 def _derivation(head: EvaluationHead) -> str:

@@ -5,8 +5,9 @@ candidates, what is kept apart from rates, reliability, cost, the whole configur
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from crosspath.analysis.abstention import abstention_lines, abstention_section
 from crosspath.analysis.configuration import configuration_section
@@ -114,6 +115,20 @@ def _sections(facts: Facts, judgement: Judgement, published: Sequence[Published]
 # -- what comes first --------------------------------------------------------------------------------------------------
 
 
+def about_line(facts: Facts) -> str:
+    """What was evaluated, and when: ``finished, 2026-11-30 17:21 UTC: 4 candidates, 81 tasks of 27 families, 2 trials each``."""
+    date = f"{datetime.fromtimestamp(facts.head.created_at, UTC):%Y-%m-%d %H:%M} UTC"
+    feasible = [task for task in facts.tasks if task.infeasible is None]
+    counted = (
+        (len(facts.lock.candidates), "candidate", "candidates"),
+        (len(feasible), "task", "tasks"),
+        (len({task.family for task in feasible}), "family", "families"),
+        (facts.lock.trials, "trial", "trials"),
+    )
+    candidates, tasks, families, trials = (f"{number} {one if number == 1 else more}" for number, one, more in counted)
+    return f"{facts.head.status}, {date}: {candidates}, {tasks} of {families}, {trials} each"
+
+
 def grave_lines(judgement: Judgement, head: EvaluationHead) -> list[str]:
     """Why some of the report may not be used, as text: controls that don't hold, an evaluation that was stopped."""
     controls = [f"{one.candidate}: {warning}" for one in judgement.decompositions if (warning := control_warning(one))]
@@ -181,10 +196,17 @@ def paragraphs(judgement: Judgement) -> Iterator[tuple[Decomposition, str]]:
     return ((one, paragraph(one, wordings.get(one.candidate, ""))) for one in judgement.decompositions)
 
 
+_CODES = "RR, RN, NR, NN: first what the model was told, then where its replies ran; R the reference, N the candidate's own.\n"
+
+
 def _plain_words(judgement: Judgement) -> str:
-    topics = ((f"### {name}", lines) for name, lines in _topics(judgement).items() if lines)
-    scores = ("## In plain words", [text for _, text in paragraphs(judgement)])
-    return "\n".join(f"{head}\n\n" + "\n".join(markdown(line) + "\n" for line in lines) for head, lines in (scores, *topics))
+    scores = "\n".join(("## In plain words", "", _paragraphs(text for _, text in paragraphs(judgement)), _CODES))
+    topics = (f"### {name}\n\n{_paragraphs(lines)}" for name, lines in _topics(judgement).items() if lines)
+    return "\n".join((scores, *topics))
+
+
+def _paragraphs(lines: Iterable[str]) -> str:
+    return "\n".join(markdown(line) + "\n" for line in lines)
 
 
 # -- candidates ------------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from crosspath.reports.cause_words import causes_counted
 from crosspath.reports.funnel_tables import STAGE_WORDS
 from crosspath.reports.headlines import PLACE_WORDS, headlines
 from crosspath.reports.published_tables import COLUMNS, published_lines, published_rows
-from crosspath.reports.sections import MOST_IN_FULL, beside_lines, grave_lines, in_short, warning_lines
+from crosspath.reports.sections import MOST_IN_FULL, about_line, beside_lines, grave_lines, in_short, warning_lines
 from crosspath.types import Cell, Decomposition, Effect, Estimate, Facts, Funnel, Headline, Judgement, Losses, Published
 
 Rows = tuple[Sequence[str], list[tuple[str, ...]]]
@@ -53,7 +53,7 @@ def report_terminal(facts: Facts, judgement: Judgement, width: int, published: S
 
 def _opening(facts: Facts, judgement: Judgement, width: int) -> Iterator[str]:
     head = facts.head
-    yield _wrapped(f"crosspath report of {head.id} ({head.status})", width)
+    yield f"{_wrapped(f'crosspath report of {head.id}', width)}\n{_wrapped(about_line(facts), width)}"
     lines = [*grave_lines(judgement, head), *warning_lines(judgement)]
     yield "\n".join(_wrapped(f"! {line}", width, "  ") for line in lines)
 
