@@ -136,9 +136,7 @@ def population_tables(draws: int, seed: int) -> None:
             coverage.append(line)
             power.append(detected)
     head = ["families", "law", *(f"{name}{column}" for name in SHOWN for column in (", %", ", width"))]
-    print(
-        f"Task population: least coverage over {len(DESIGNS)} designs of {draws} draws each, mean width in points; in brackets: t\n"
-    )
+    print(f"Least coverage over {len(DESIGNS)} designs of {draws} draws each, mean width in points (t in brackets)\n")
     table(head, coverage)
     print(f"Least of all: {percent(least)} %\n")
     print("Share of intervals that exclude 0, %\n")
