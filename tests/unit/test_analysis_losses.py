@@ -73,6 +73,7 @@ def test_places_add_up_to_what_was_attempted(trials: list[Seen], told: Side, rng
     assert {name: sum(kinds.values()) for name, kinds in found.kinds.items()} == {k: n for k, n in found.lost.items() if n}
     assert found.made_up <= found.kept
     assert max(found.told_worse, found.unmatched) <= found.lost["model"]
+    assert found.not_made_up <= found.lost["path"]
     assert set(found.tasks) == set(found.examples) == set(found.kinds)
     for name, share in found.shares.items():
         assert share.n + share.missing + share.unstable == len(trials)

@@ -27,7 +27,7 @@ from crosspath.store.bundle import write_bundle
 from crosspath.types import Card, CardVerification, Facts, Judgement, LayerSpec, PathSpec
 
 CANDIDATES = ("told", "opaque", "plain")
-BY_CLEAN_UP = {("losses", name) for name in ("shares", "lost", "kinds", "made_up", "told_worse", "unmatched")}
+BY_CLEAN_UP = {("losses", name) for name in ("shares", "lost", "kinds", "made_up", "not_made_up", "told_worse", "unmatched")}
 """Where trials were lost, which the other clean-up decides for some: the outcomes of a card don't hold that."""
 SHELL = {"layer": "shell", "options": {}}
 

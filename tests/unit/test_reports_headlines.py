@@ -85,6 +85,11 @@ def test_a_score_that_hides_a_broken_path_says_so() -> None:
     )
     told = lost(100, model=8).model_copy(update={"told_worse": 5})
     assert "8 are lost to the model (5 of them right on the same path when it is told nothing)." in headline(told).sentence
+    other = lost(75, path=33).model_copy(update={"not_made_up": 30})
+    assert (
+        "33 are lost to the path (in 30 of them the path breaks the plain reply, and what the model wrote"
+        in headline(other).sentence
+    )
 
 
 def test_how_sure_is_observed_trials_an_interval_and_the_control() -> None:

@@ -58,6 +58,7 @@ class Placed:
     place: Loss | None
     kind: str = ""
     plain: tuple[bool, bool] | None = None
+    on_reference: bool | None = None
 
 
 def place(seen: Seen) -> Placed:
@@ -68,7 +69,7 @@ def place(seen: Seen) -> Placed:
     if row.passed:
         return Placed(row, None, "", seen.plain)
     cause = row.cause or row.false_alarm or "unknown"
-    return Placed(row, _lost_to(seen, cause), cause, seen.plain)
+    return Placed(row, _lost_to(seen, cause), cause, seen.plain, seen.on_reference)
 
 
 def _lost_to(seen: Seen, cause: str) -> Loss:
@@ -119,6 +120,7 @@ def losses_of(candidate: str, told: Side, done: Side, trials: Iterable[Seen], to
         examples={name: min((one.row.task, one.row.index) for one in found) for name, found in lost.items() if found},
         shares={name: _share(placed, name, together) for name, found in lost.items() if found and name in ESTIMATED},
         made_up=sum(one.place is None and one.plain == (True, False) for one in placed),
+        not_made_up=sum(not one.on_reference for one in lost["path"]),
         told_worse=sum(told == "N" and bool(one.plain and one.plain[1]) for one in lost["model"]),
         unmatched=sum(one.plain is None for one in by_model),
     )

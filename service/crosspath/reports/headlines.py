@@ -62,8 +62,16 @@ def _lost(losses: Losses) -> Iterable[str]:
     for number, place in enumerate(places):
         count = losses.lost[place]
         verb = "" if number else " is lost" if count == 1 else " are lost"
-        aside = _told_worse(losses) if place == "model" else ""
+        aside = _told_worse(losses) if place == "model" else _not_made_up(losses) if place == "path" else ""
         yield f"{'all ' if count == losses.attempted > 1 else ''}{count}{verb} to {PLACE_WORDS[place]}{aside}"
+
+
+def _not_made_up(losses: Losses) -> str:
+    """Where the blame rests on another reply than the one that was run."""
+    if not losses.not_made_up:
+        return ""
+    how_many = "there" if losses.not_made_up == losses.lost["path"] else f"in {losses.not_made_up} of them"
+    return f" ({how_many} the path breaks the plain reply, and what the model wrote when told about it is wrong, too)"
 
 
 def _told_worse(losses: Losses) -> str:
