@@ -5,7 +5,8 @@
 Each draw is an evaluation of several models in two arrangements: families of one to seven tasks share what is hard about them,
 and suit each model and arrangement differently; tasks scatter within their family, trials within their task. The truth is each
 model's chance over the population of families (Gauss-Hermite quadrature); the true tau-a follows from it. In the last world each
-model fails wholly on a share of the families of its own, and the more it fails on, the better it is elsewhere.
+model fails wholly on a share of the families of its own, and the more it fails on, the better it is elsewhere; in the first
+arrangement the models are told apart plainly.
 
 Columns: how often the interval of tau-a holds it, and its mean width; how often any pair is called surely kept or reversed that
 is not; how often any two models are told apart in the wrong order. Beside it, on the first draws, what resampling tau-a itself
@@ -21,10 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, stdtrit
 
-from crosspath.analysis.mean_tests import p_values
+from crosspath.analysis.mean_tests import p_values, student_p_values
 from crosspath.analysis.rank_resampling import signs, support, taus
-from crosspath.analysis.stats import ALPHA
-from crosspath.analysis.told_apart import holm_adjusted, sure
+from crosspath.analysis.told_apart import PairTests, sure
 
 Numbers = NDArray[np.float64]
 FAMILY, SUITS, TASK = 1.0, 0.7, 1.0
@@ -67,9 +67,10 @@ def evaluated(dice: np.random.Generator, setting: Setting) -> tuple[Numbers, Num
     sizes = dice.integers(1, 8, groups)
     family = np.repeat(np.arange(groups), sizes)
     if setting.world == FEW:
-        lost, elsewhere = np.linspace(0.05, 0.3, models), np.linspace(0.72, 0.95, models)
-        chance = np.where(dice.random((groups, models)) < lost, 0.0, elsewhere)[family][:, None, :].repeat(2, axis=1)
-        truth = np.stack([(1 - lost) * elsewhere] * 2)
+        lost, elsewhere, plain = np.linspace(0.05, 0.3, models), np.linspace(0.72, 0.95, models), np.linspace(0.98, 0.1, models)
+        second = np.where(dice.random((groups, models)) < lost, 0.0, elsewhere)
+        chance = np.stack([np.tile(plain, (groups, 1)), second], axis=1)[family]
+        truth = np.stack([plain, (1 - lost) * elsewhere])
     else:
         logits = abilities(dice, setting)
         hard = dice.normal(0, FAMILY, groups)[family] + dice.normal(0, TASK, len(family))
@@ -87,17 +88,25 @@ def all_draws(dice: np.random.Generator, setting: Setting, draws: int, resampled
     rates, truths = zip(*(evaluated(dice, setting) for _ in range(draws)), strict=True)
     differences = np.stack(rates, axis=1)[..., left] - np.stack(rates, axis=1)[..., right]
     true_signs = np.sign(np.stack(truths)[..., left] - np.stack(truths)[..., right])
-    p = p_values(differences)
-    return [one_draw(differences[:, draw], true_signs[draw], p[draw], resampled=draw < resampled) for draw in range(draws)]
+    interval, student = p_values(differences), student_p_values(differences)
+    return [
+        one_draw(
+            differences[:, draw],
+            true_signs[draw],
+            PairTests(interval[draw], student[draw], setting.families),
+            resampled=draw < resampled,
+        )
+        for draw in range(draws)
+    ]
 
 
-def one_draw(differences: Numbers, truth: Numbers, p: Numbers, *, resampled: bool) -> dict[str, float]:
+def one_draw(differences: Numbers, truth: Numbers, tests: PairTests, *, resampled: bool) -> dict[str, float]:
     """What held, 1 or 0, and the width of tau's interval."""
     order = signs(differences.sum(axis=0))
-    claims = np.array([{"kept": 1, "reversed": -1, None: 0}[claim] for claim in sure(order, p)])
+    claims = np.array([{"kept": 1, "reversed": -1, None: 0}[claim] for claim in sure(order, tests)])
     low, high = 2 * np.mean(claims == 1) - 1, 1 - 2 * np.mean(claims == -1)
     tau = float(taus(truth))
-    apart = np.array([holm_adjusted(side) for side in p]) <= ALPHA
+    apart = np.array([tests.apart(side) for side in (0, 1)])
     found = {
         "tau": low <= tau + 1e-9 and tau <= high + 1e-9,
         "width": high - low,

@@ -14,6 +14,7 @@ from crosspath.analysis.mean_tests import p_values
 from crosspath.analysis.outcomes import Outcomes, arrange
 from crosspath.analysis.rank_stability import rank_stability
 from crosspath.analysis.rankings import RankRow, rank
+from crosspath.analysis.told_apart import ENOUGH, PairTests, sure
 from crosspath.types import Arrangement, CellRow, PairOrder, RankStability
 
 FIRST, SECOND = Arrangement(label="told raw, run on raw"), Arrangement(label="told nested, run on nested-shell")
@@ -208,6 +209,21 @@ def test_p_values_are_of_each_column() -> None:
     assert p[1] == pytest.approx(1)
     assert p[2] == pytest.approx(0.8**8 + 0.2**8)
     assert p[3] > 0.3
+
+
+def test_few_families_are_judged_more_strictly() -> None:
+    """With few families the interval that allows for unseen ones is adjusted over pairs, too; with enough it is not."""
+    t_small, interval = np.full((2, 6), 1e-6), np.full((2, 6), 0.03)
+    assert not any(PairTests(interval, t_small, ENOUGH - 1).apart(0))
+    assert all(PairTests(interval, t_small, ENOUGH).apart(0))
+    assert not any(PairTests(np.full((2, 6), 0.06), t_small, ENOUGH).apart(0))
+    assert PairTests.of(np.zeros((1, 2, 6))) is None
+
+
+def test_both_sides_have_to_tell_apart() -> None:
+    """The order of a pair is sure only where both arrangements tell its models apart."""
+    p = np.array([[0.001, 0.001], [0.001, 0.4]])
+    assert sure(np.array([[1.0, 1.0], [-1.0, -1.0]]), PairTests(p, p, ENOUGH)) == ["reversed", None]
 
 
 def test_families_weigh_the_same() -> None:

@@ -20,17 +20,27 @@ def p_values(differences: Numbers) -> Numbers:
     """Two-sided p of each column of ``differences``: families (two at least) x ..., each from -1 to 1."""
     families = len(differences)
     flat = differences.reshape(families, -1)
-    mean, spread = flat.mean(axis=0), flat.std(axis=0, ddof=1)
-    tied = spread < NOTHING
-    size = np.abs(mean)
-    t = size * np.sqrt(families) / np.where(tied, 1.0, spread)
+    mean = flat.mean(axis=0)
     towards_zero = flat * np.where(mean < 0, -1.0, 1.0)
     likelihood = _of_likelihood(1 + towards_zero)
     one_sided = np.where((towards_zero > -NOTHING).all(axis=0), 0.5 ** (np.abs(flat) > NOTHING).sum(axis=0), 1.0)
-    untied = np.maximum(_of_t(t, families), np.minimum(likelihood, one_sided))
+    p, tied = _student(flat)
+    return np.where(tied, p, np.maximum(p, np.minimum(likelihood, one_sided))).reshape(differences.shape[1:])
+
+
+def student_p_values(differences: Numbers) -> Numbers:
+    """The same by Student's t alone; the exact bound where all families tie."""
+    return _student(differences.reshape(len(differences), -1))[0].reshape(differences.shape[1:])
+
+
+def _student(flat: Numbers) -> tuple[Numbers, Numbers]:
+    """p of each column, and where all families tie."""
+    families = len(flat)
+    size, spread = np.abs(flat.mean(axis=0)), flat.std(axis=0, ddof=1)
+    tied = spread < NOTHING
     share = 1 / (1 + np.minimum(size, 1))
     bound = np.minimum(1, share**families + (1 - share) ** families)
-    return np.where(tied, bound, untied).reshape(differences.shape[1:])
+    return np.where(tied, bound, _of_t(size * np.sqrt(families) / np.where(tied, 1.0, spread), families)), tied
 
 
 def _of_t(t: Numbers, families: int) -> Numbers:

@@ -17,7 +17,7 @@ import numpy as np
 from crosspath.analysis.outcomes import Outcomes
 from crosspath.analysis.rank_resampling import signs, support, taus
 from crosspath.analysis.shared_tasks import Numbers, SharedTasks, shared_tasks
-from crosspath.analysis.told_apart import pair_p_values, sure, tied_sets
+from crosspath.analysis.told_apart import PairTests, sure, tied_sets
 from crosspath.types import Arrangement, Estimate, ModelRates, PairOrder, RankStability, Sureness
 
 Arranged = tuple[Arrangement, Mapping[str, Outcomes]]
@@ -38,8 +38,8 @@ def rank_stability(first: Arranged, second: Arranged, left_out: Mapping[str, str
         return None
     shared = shared_tasks(first[1], second[1])
     order = signs(shared.differences.sum(axis=0))
-    p = pair_p_values(shared)
-    claims = sure(order, p)
+    tests = PairTests.of(shared.differences)
+    claims = sure(order, tests)
     supported = support(shared.differences)
     pairs = _pairs(shared, order, claims)
     if supported:
@@ -62,8 +62,8 @@ def rank_stability(first: Arranged, second: Arranged, left_out: Mapping[str, str
         tau_b=_tau_b(order),
         tau_a_leave_one_out=supported.tau_without if supported else None,
         tau_a_resampled=supported.tau_resampled if supported else None,
-        tied_first=tied_sets(shared, 0, p),
-        tied_second=tied_sets(shared, 1, p),
+        tied_first=tied_sets(shared, 0, tests),
+        tied_second=tied_sets(shared, 1, tests),
     )
 
 
