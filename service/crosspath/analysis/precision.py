@@ -69,7 +69,11 @@ def _stated(share: float) -> Spread:
     return Spread(families, _TASKS**2 * families, _REPLIES)
 
 
-STATED: Mapping[str, Spread] = {"1 in 100": _stated(0.01), "1 in 10": _stated(0.1), "half": _stated(0.5)}
+STATED: Mapping[str, Spread] = {
+    "1 family in 100 loses all": _stated(0.01),
+    "1 family in 10 loses all": _stated(0.1),
+    "half of the families lose all": _stated(0.5),
+}
 """How many families lose all, the others nothing -> the spread that this makes: a standard deviation between families of 10, 30
 and 50 points. Tasks of a family are taken to differ half as much as families, and a task to be passed by 9 of 10 replies."""
 

@@ -1,4 +1,4 @@
-"""``crosspath plan``: what a spec will do and cost at worst, as one document and as text."""
+"""``crosspath plan``: what a spec will do, cost at worst and be able to show, as one document and as text."""
 
 import os
 from collections.abc import Iterator
@@ -7,6 +7,8 @@ from typing import Any
 
 from crosspath.app import heldout
 from crosspath.app.costs import TYPICAL_REPLY_TOKENS, PlanCosts, money, plan_costs
+from crosspath.app.evaluation import Evaluation
+from crosspath.app.plan_precision import precision_document, precision_lines
 from crosspath.app.readiness import check_prices, check_suites, missing_keys, resolved_spec
 from crosspath.app.resolve import Resolved
 from crosspath.pipeline.answers import provider, unused_lines
@@ -16,11 +18,13 @@ from crosspath.pipeline.plan import Plan, undisclosed
 from crosspath.pipeline.wording_groups import wording_groups
 
 
-def plan_document(spec: Path) -> dict[str, Any]:
-    """Requests, replays, worst-case cost, rough duration and all cells.
+def plan_document(spec: Path, like: Evaluation | None = None) -> dict[str, Any]:
+    """Requests, replays, worst-case cost, rough duration, all cells, and how precise the effects will be.
+
+    ``like``: an earlier evaluation whose effects are expected to vary as much again.
 
     Raises:
-        ConfigError: the spec is wrong.
+        ConfigError: the spec is wrong, or nothing is known of how the effects of ``like`` vary.
     """
     resolved = resolved_spec(spec)
     check_prices(resolved)
@@ -43,6 +47,7 @@ def plan_document(spec: Path) -> dict[str, Any]:
         "worst_tokens": costs.worst.tokens,
         "models_without_price": list(costs.unpriced),
         "rough_duration_s": round(costs.duration_s, 1),
+        "precision": precision_document(resolved.plan, like),
         "limits": resolved.spec.limits.model_dump(mode="json"),
         "warnings": list(_warnings(resolved, costs)),
         "cells": [_cell(resolved, cell) for cell in resolved.plan.cells],
@@ -115,6 +120,7 @@ def plan_text(document: dict[str, Any]) -> str:
         f"cost                    {_cost(document)}",
         f"tokens at worst         {document['worst_tokens']}",
         f"duration                about {_duration(document['rough_duration_s'])}",
+        *precision_lines(document["precision"]),
         "",
         "cells (told / done):",
     ]

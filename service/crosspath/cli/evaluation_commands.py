@@ -60,12 +60,17 @@ def run(
 
 def plan(
     spec: SpecFile,
+    like: Annotated[
+        str | None, typer.Option("--like", help="An earlier evaluation whose effects vary as these may; default: stated spreads.")
+    ] = None,
+    store: StoreOption = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Say what a spec will do and cost at worst. Nothing is sent, executed or written."""
+    """Say what a spec will do, cost at worst and be able to show. Nothing is sent, executed or written."""
+    from crosspath.app import api
     from crosspath.app.planning import plan_document, plan_text
 
-    document = plan_document(spec)
+    document = plan_document(spec, like=api.load(like, store=store) if like else None)
     if as_json:
         print_json(document)
     else:
