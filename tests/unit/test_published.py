@@ -301,3 +301,34 @@ def test_hostile_names_stay_text(name: str, tmp_path: Path, capsys: pytest.Captu
     assert not any(line.startswith("# ") for line in section.splitlines())
     rows = [line for line in section.split("Measured in")[0].splitlines() if line.startswith("|")]
     assert {line.replace("\\|", "").count("|") for line in rows} == {9}
+
+
+# -- bounds ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "stated", ["1e-999999999999", "-2e-30000000", "0e-99999999", "0e99999999", "1e9999999999999999999999", "1.00000", "1e400"]
+)
+@pytest.mark.parametrize("field", ["damage_pp", "n"])
+def test_a_number_out_of_bounds_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], stated: str, field: str) -> None:
+    """A stated number with too many decimals or a huge exponent is refused with one line and exit code 2."""
+    path = written(tmp_path, lambda table: table["rows"][0].update({field: "HERE"}))
+    path.write_text(path.read_text("utf-8").replace('"HERE"', stated), "utf-8")
+    assert run(["import-published", str(path)]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_a_reversal_count_with_a_huge_exponent_is_refused(tmp_path: Path) -> None:
+    """A stated count of reversals with an exponent of millions is compared, not expanded."""
+    path = written(tmp_path, lambda table: table["reversals"].update({"unambiguous": "HERE"}))
+    path.write_text(path.read_text("utf-8").replace('"HERE"', "1e-30000000"), "utf-8")
+    with pytest.raises(ConfigError, match="does not follow"):
+        import_published(path)
+
+
+def test_too_many_models_are_refused(tmp_path: Path) -> None:
+    """A table has at most 200 models."""
+    row = TABLE["rows"][0]
+    path = written(tmp_path, lambda table: table.update(rows=[row | {"model": str(number)} for number in range(201)]))
+    with pytest.raises(ConfigError, match="201 rows; at most 200"):
+        import_published(path)

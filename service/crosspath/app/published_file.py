@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
 from typing import NoReturn, cast, get_args
@@ -15,6 +15,9 @@ from crosspath.types import Published, PublishedModel
 from crosspath.types.published import CellName
 
 MAX_BYTES = 10_000_000
+MAX_MODELS = 200
+MAX_DECIMALS = 4
+"""Decimals of a stated effect; arithmetic with an exponent of millions would not end."""
 CELLS: tuple[CellName, ...] = get_args(CellName)
 _STATED = {f"{effect}_pp": effect for effect in EFFECTS}
 _PAIR = ("a", "b", "unambiguous")
@@ -57,7 +60,7 @@ def _bytes(path: Path) -> bytes:
 
 def _json(data: bytes, place: Place) -> object:
     try:
-        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_unique, parse_constant=_no_number, parse_float=Decimal)
+        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_unique, parse_constant=_no_number, parse_float=_decimal)
     except UnicodeDecodeError:
         raise place.refuse("not UTF-8; a JSON object is expected") from None
     except json.JSONDecodeError as error:
@@ -75,6 +78,13 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
         twice = next(name for number, name in enumerate(names) if name in names[:number])
         raise ValueError(f"the field {twice!r} stands twice in one object")
     return found
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"{text[:60]} is out of the range of numbers") from None
 
 
 def _no_number(name: str) -> NoReturn:
@@ -99,7 +109,10 @@ def _required_text(fields: Mapping[str, object], name: str, place: Place, what: 
 
 def _models(value: object, place: Place) -> tuple[PublishedModel, ...]:
     models: dict[str, PublishedModel] = {}
-    for number, row in enumerate(as_list(value, place)):
+    rows = as_list(value, place)
+    if len(rows) > MAX_MODELS:
+        raise place.refuse(f"{len(rows)} rows; at most {MAX_MODELS}, one per model")
+    for number, row in enumerate(rows):
         model = _model(row, place.at(number))
         if model.model in models:
             raise place.at(number).at("model").refuse(f"{model.model!r} has a row already; one row per model")
@@ -138,12 +151,15 @@ def _stated(model: PublishedModel, value: object, effect: str, place: Place) -> 
     """An effect as printed: it has to be the one of the counts, rounded to the decimals that are printed."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal) or not -100 <= value <= 100:
         raise place.refuse(f"{_shown(value)} is not a number of percentage points from -100 to 100")
+    printed = Decimal(value)
+    exponent = cast(int, printed.as_tuple().exponent)
+    if not -MAX_DECIMALS <= exponent <= 2:
+        raise place.refuse(f"{_shown(value)} is not a number of percentage points with at most {MAX_DECIMALS} decimals")
     minuend, subtrahend = EFFECTS[effect]
     exact = published_effects(model).get(effect)
     if exact is None:
         raise place.refuse(f"{value} can't follow from the counts: {effect} needs {minuend} and {subtrahend} in passed")
-    printed = Decimal(value)
-    decimals = max(0, -cast(int, printed.as_tuple().exponent))
+    decimals = max(0, -exponent)
     if abs(Fraction(printed) - 100 * exact) > Fraction(1, 2 * 10**decimals):
         counts = f"({minuend} {model.passed[minuend]} - {subtrahend} {model.passed[subtrahend]}) of {model.n}"
         raise place.refuse(
@@ -153,7 +169,7 @@ def _stated(model: PublishedModel, value: object, effect: str, place: Place) -> 
 
 
 def _shown(value: object) -> str:
-    return str(value) if isinstance(value, int | Decimal) else json.dumps(value, default=str)[:60]
+    return (str(value) if isinstance(value, int | Decimal) else json.dumps(value, default=str))[:60]
 
 
 # -- reversals -------------------------------------------------------------------------------------------------------------
