@@ -1,11 +1,17 @@
 """Where `crosspath report` writes, and in which form."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from builders import evaluation
+from crosspath.cli.output import json_text
 from crosspath.cli.report_command import chosen_form, marked, require_writable, write
 from crosspath.errors import ConfigError
+from crosspath.reports.document import evaluation_document
+from crosspath.reports.html import report_html
+from crosspath.reports.terminal import report_terminal
 
 
 @pytest.mark.parametrize(
@@ -65,3 +71,48 @@ def test_a_file_appears_as_a_whole(tmp_path: Path) -> None:
     assert target.read_text("utf-8") == "crosspath report 2\n\\udcff"
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     assert target.stat().st_mode & 0o444 == 0o444
+
+
+def test_each_form_is_known_again_by_how_it_begins(tmp_path: Path) -> None:
+    """An earlier report of any of the four forms may be written over."""
+    facts, judgement = evaluation()
+    texts = {
+        "markdown": marked("# x\n", "markdown"),
+        "terminal": report_terminal(facts, judgement, 120),
+        "json": json_text(evaluation_document(facts, judgement)),
+        "html": report_html(facts, judgement, {}),
+    }
+    for form, text in texts.items():
+        write(tmp_path / form, text)
+        require_writable(tmp_path / form, force=False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#!/bin/sh\ncrosspath report latest --output report.html\n",
+        "crosspath report latest\n",
+        "notes\n<!-- crosspath report -->\n",
+        '{"note": "crosspath report"}\n',
+        '<!doctype html>\n<p>crosspath report</p>\n<meta name="generator" content="crosspath report 1">\n',
+    ],
+)
+def test_a_file_that_only_mentions_the_command_is_not_written_over(tmp_path: Path, text: str) -> None:
+    """The mark counts at its own place alone."""
+    theirs = tmp_path / "nightly.sh"
+    theirs.write_text(text)
+    with pytest.raises(ConfigError, match="is no report of Crosspath"):
+        require_writable(theirs, force=False)
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_what_is_no_regular_file_is_refused(tmp_path: Path, force: bool) -> None:
+    """A pipe, a link, a dangling link and a device are not replaced, with --force neither."""
+    pipe, link, dangling, target = (tmp_path / name for name in ("pipe", "link", "dangling", "target.md"))
+    os.mkfifo(pipe)
+    target.write_text(marked("# x\n", "markdown"))
+    link.symlink_to(target)
+    dangling.symlink_to(tmp_path / "nothing")
+    for place in (pipe, link, dangling, Path("/dev/null")):
+        with pytest.raises(ConfigError, match="is no regular file"):
+            require_writable(place, force=force)

@@ -1,6 +1,7 @@
 """``crosspath report``: one evaluation for a terminal, as Markdown, as one HTML file, or as JSON."""
 
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -20,10 +21,18 @@ if TYPE_CHECKING:
 Format = Literal["terminal", "markdown", "html", "json"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 _ENDINGS: dict[str, Format] = {".html": "html", ".htm": "html", ".json": "json", ".md": "markdown", ".txt": "terminal"}
-MARK = "crosspath report"
-"""Stands near the head of every file that the command writes: what it may write over."""
-_HEAD = 600
-"""Bytes of an existing file in which the mark is looked for; the policy of the HTML form stands before it."""
+MARK = "<!-- crosspath report -->"
+"""First line of a Markdown report in a file."""
+_OURS = re.compile(
+    rb"<!-- crosspath report -->\n"
+    rb"|crosspath report of\s\S+\n"
+    rb'|\{\n  "document": "crosspath report",\n  "format": \d'
+    rb'|<!doctype html>\n<html lang="en">\n<head>\n(?:<meta [^\n]*>\n){0,4}'
+    rb'<meta name="generator" content="crosspath report [^"\n]*">\n'
+)
+"""How each of the four forms begins: what the command may write over."""
+_HEAD = 1000
+"""Bytes of an existing file that are looked at; the policy of the HTML form stands before its generator."""
 
 
 def report(
@@ -97,18 +106,20 @@ def _published(name: str, store: str | None) -> "Published":
 
 
 def marked(text: str, form: Format) -> str:
-    """The text with the mark; Markdown is the only form that does not hold it anyhow."""
-    return f"<!-- {MARK} -->\n\n{text}" if form == "markdown" else text
+    """The text with the mark; Markdown is the only form that does not begin with one anyhow."""
+    return f"{MARK}\n\n{text}" if form == "markdown" else text
 
 
 def require_writable(output: Path, *, force: bool) -> None:
     """Refuse a place that is no file, and a file that is somebody else's.
 
     Raises:
-        ConfigError: a directory, no directory to write to, or a file without the mark and no ``--force``.
+        ConfigError: a directory, link or device, no directory to write to, or a file that is no report and no ``--force``.
     """
     if output.is_dir():
         raise ConfigError(f"--output {output} is a directory: name a file in it")
+    if output.is_symlink() or (output.exists() and not output.is_file()):
+        raise ConfigError(f"--output {output} is no regular file (a link, pipe or device): name a file")
     if not output.parent.is_dir():
         raise ConfigError(f"--output {output}: there is no directory {output.parent}")
     if output.exists() and not force and not _is_ours(output):
@@ -117,7 +128,7 @@ def require_writable(output: Path, *, force: bool) -> None:
 
 def _is_ours(output: Path) -> bool:
     with boundary(StoreError, f"reading {output}"), output.open("rb") as file:
-        return MARK.encode("ascii") in file.read(_HEAD)
+        return _OURS.match(file.read(_HEAD)) is not None
 
 
 def write(output: Path, text: str) -> None:
