@@ -3,6 +3,7 @@
 import copy
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,7 @@ def test_effects_may_be_printed_with_fewer_or_more_decimals(tmp_path: Path) -> N
 
     for good in (-64, -64.3, -64.29, -64.286):
         import_published(with_damage(good), replace=True)
-    for bad in (-65, -64.4, -64.30001, -64.28):
+    for bad in (-65, -64.4, -64.3001, -64.28):
         with pytest.raises(ConfigError, match=r"rows\[0\]\.damage_pp: .* does not follow"):
             import_published(with_damage(bad), replace=True)
 
@@ -332,3 +333,24 @@ def test_too_many_models_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path, lambda table: table.update(rows=[row | {"model": str(number)} for number in range(201)]))
     with pytest.raises(ConfigError, match="201 rows; at most 200"):
         import_published(path)
+
+
+# -- at once ---------------------------------------------------------------------------------------------------------------
+
+
+def test_of_two_imports_at_once_under_one_name_one_is_told(tmp_path: Path, store: Path) -> None:
+    """Different tables that race for a name: one is kept as it was given, all others are refused, nothing is left beside it."""
+
+    def sourced(number: int) -> Path:
+        return written(tmp_path, lambda table: table.update(source=f"paper {number}"), f"{number}.json")
+
+    def outcome(path: Path) -> str:
+        try:
+            return import_published(path, name="same").citation
+        except ConfigError as error:
+            return "" if "is another table already" in str(error) else str(error)
+
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = list(pool.map(outcome, [sourced(number) for number in range(8)]))
+    assert [one for one in outcomes if one] == [find_published("same").citation]
+    assert [path.name for path in (store / "published").iterdir()] == ["same.json"]

@@ -27,7 +27,8 @@ def read_published(path: Path, name: str, now: float) -> Published:
     """The table of a JSON file.
 
     Fields: ``source`` (the citation), ``rows`` of ``model``, ``n`` and ``passed`` by cell; optional in a row ``damage_pp``,
-    ``compensation_pp``, ``matched_gap_pp`` and ``contract_effect_pp``, and beside the rows ``reversals`` (between RR and NN).
+    ``compensation_pp``, ``matched_gap_pp`` and ``contract_effect_pp`` (from -100 to 100, at most 4 decimals), and beside the rows
+    ``reversals`` (between RR and NN).
 
     Raises:
         ConfigError: it can't be read, is not of that form, or states something that does not follow from its counts.

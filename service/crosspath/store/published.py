@@ -53,15 +53,15 @@ def save_published(store: Path, published: Published, *, replace: bool = False) 
         StoreError: it can't be written.
     """
     path = file_of(store, check_name(published.name))
-    if path.exists() and not replace:
-        kept = load_published(store, published.name)
-        if kept.sha256 == published.sha256:
-            return kept
-        raise ConfigError(f"{published.name!r} is another table already; give this one --name, or --replace that one")
     with boundary(StoreError, f"writing {path}"):
         path.parent.mkdir(parents=True, exist_ok=True)
-        _write(path, published.model_dump_json(indent=1, ensure_ascii=True).encode("ascii") + b"\n")
-    return published
+        new = _write(path, published.model_dump_json(indent=1, ensure_ascii=True).encode("ascii") + b"\n", replace=replace)
+    if new:
+        return published
+    kept = load_published(store, published.name)
+    if kept.sha256 == published.sha256:
+        return kept
+    raise ConfigError(f"{published.name!r} is another table already; give this one --name, or --replace that one")
 
 
 def remove_published(store: Path, name: str) -> None:
@@ -81,15 +81,27 @@ def file_of(store: Path, name: str) -> Path:
     return store / "published" / f"{name}{_ENDING}"
 
 
-def _write(path: Path, data: bytes) -> None:
-    handle, fresh = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+def _write(path: Path, data: bytes, *, replace: bool) -> bool:
+    """Put the whole file in its place in one step; False: there is one, which stays."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    fresh = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        Path(fresh).chmod(0o644)
-        Path(fresh).replace(path)
-    except BaseException:
-        Path(fresh).unlink(missing_ok=True)
-        raise
+        fresh.chmod(0o644)
+        return _placed(fresh, path, replace=replace)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _placed(fresh: Path, path: Path, *, replace: bool) -> bool:
+    if replace:
+        fresh.replace(path)
+        return True
+    try:
+        path.hardlink_to(fresh)  # fails where a file is, so that of two imports at once one is told
+    except FileExistsError:
+        return False
+    return True
