@@ -130,7 +130,8 @@ def test_run_prints_the_answer_first(here: Path, capsys: pytest.CaptureFixture[s
     (here / "spec.yaml").write_text("tasks: {families: [exact-file], tiers: [0]}\ncandidates: {a: baseline/oracle}\n")
     assert run(["run", "spec.yaml", "--executor", "local", "--no-mlflow", "--store", "own"]) == 0
     out, err = capsys.readouterr()
-    assert out.startswith("a: 1 of 1 right")
+    assert out.startswith("a gets its one task right as deployed: nothing is lost.")
+    assert "\na: 1 of 1 right" in out
     assert "crosspath report spec-" in out
     assert err == "asking and replaying: 1 trials, 1 replays ...\njudging ...\n"
 
