@@ -284,3 +284,16 @@ def test_lists_are_strict_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["name"] == "nested-shell"
     assert run(["tasks", "show", "exact-file/word", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["id"] == "exact-file/word"
+
+
+@pytest.mark.parametrize(
+    ("redirection", "reason"),
+    [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor"), ("<&- >&-", "Bad file")],
+)
+@pytest.mark.parametrize("command", ["contracts list", "contracts list --json", "--help"])
+def test_output_that_cant_be_written_is_one_line(command: str, redirection: str, reason: str) -> None:
+    """A full disk, or no standard output at all: one line on standard error and exit code 5, no traceback."""
+    line = f"{sys.executable} -m crosspath {command} {redirection}"
+    done = subprocess.run(["bash", "-c", line], stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert done.returncode == 5
+    assert re.fullmatch(rf"crosspath: standard output can't be written: {reason}.*\n", done.stderr)

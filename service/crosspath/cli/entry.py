@@ -1,6 +1,5 @@
 """The command tree, and the one place where errors become exit codes."""
 
-import os
 import sys
 from collections.abc import Sequence
 from functools import cache
@@ -11,7 +10,7 @@ import typer
 from crosspath import __version__
 from crosspath.app.interruption import interruptible
 from crosspath.cli.exits import EXIT_INFRASTRUCTURE, EXIT_INTERRUPTED, EXIT_OUTPUT_CLOSED, EXIT_USAGE
-from crosspath.cli.output import Interrupted, OutputClosed
+from crosspath.cli.output import Interrupted, OutputClosed, OutputFailed, discard_output, open_missing_streams, output_failure
 from crosspath.errors import BoundaryError, ConfigError
 from crosspath.escaping import one_line
 
@@ -45,6 +44,7 @@ def _root(
 
 def main() -> None:
     """The program ``crosspath``."""
+    open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # pyright: ignore - a terminal that can't show it gets an escape
     sys.exit(run())
@@ -91,10 +91,18 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _usage(error)
     except ConfigError as error:
         return _complain(str(error), EXIT_USAGE)
+    except OutputFailed as error:
+        discard_output()
+        return _complain(str(error), EXIT_INFRASTRUCTURE)
     except BoundaryError as error:
         return _complain(str(error), EXIT_INFRASTRUCTURE)
+    except OSError:  # of help or version, which typer prints; whatever else it is stays as it is
+        if not (failure := output_failure()):
+            raise
+        discard_output()
+        return _complain(str(failure), EXIT_INFRASTRUCTURE)
     except OutputClosed:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains when it ends
+        discard_output()
         return EXIT_OUTPUT_CLOSED
     if code == EXIT_INTERRUPTED:
         return _complain("interrupted; the same command goes on where it stopped", EXIT_INTERRUPTED)

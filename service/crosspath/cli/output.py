@@ -4,6 +4,7 @@ rich is imported only where something is drawn: help must be quick.
 """
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from crosspath.errors import BoundaryError
 from crosspath.escaping import one_line
 
 if TYPE_CHECKING:
@@ -36,6 +38,49 @@ class Interrupted(Exception):
 
 class OutputClosed(Exception):
     """Whoever read standard output has stopped reading."""
+
+
+class OutputFailed(BoundaryError):
+    """Standard output can't be written: a full disk, or none at all."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"standard output can't be written: {error.strerror or error}")
+
+
+def open_missing_streams() -> None:
+    """Give a process that was started without standard output or error (``>&-``) one.
+
+    Otherwise the next file that is opened takes the number of the missing one, and what is printed lands in it. Standard output
+    is opened for reading: whoever writes to it is told; what goes to standard error is dropped.
+    """
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] - None where the process has none
+        _occupy(1, os.O_RDONLY)
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - as long as the process lives
+    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]
+        _occupy(2, os.O_WRONLY)
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
+def _occupy(number: int, flags: int) -> None:
+    handle = os.open(os.devnull, flags)
+    if handle != number:
+        os.dup2(handle, number)
+        os.close(handle)
+
+
+def output_failure() -> OutputFailed | None:
+    """Why a line can't be written to standard output; None: it can, and an empty one was."""
+    try:
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+    except OSError as error:
+        return OutputFailed(error)
+    return None
+
+
+def discard_output() -> None:
+    """Let what is still buffered for standard output go nowhere: the interpreter would complain when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_json(document: Any) -> None:
@@ -63,16 +108,25 @@ def say(text: str) -> None:
 
     Raises:
         OutputClosed: nobody reads it.
+        OutputFailed: it can't be written.
     """
     _write(one_line(text, keep="\n\t"))
 
 
 def _write(text: str) -> None:
-    try:
+    with _to_output():
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
+
+
+@contextmanager
+def _to_output() -> Iterator[None]:
+    try:
+        yield
     except BrokenPipeError:
         raise OutputClosed from None
+    except OSError as error:
+        raise OutputFailed(error) from None
 
 
 def remark(text: str) -> None:
@@ -96,7 +150,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
     console = Console()
     if not console.is_terminal:
         console = Console(width=WIDTH_OF_A_FILE)
-    with console.capture() as captured:
+    with _to_output(), console.capture() as captured:  # what is captured is not written, but the file is flushed
         console.print(table)
     lines = [line.rstrip() for line in captured.get().split("\n")]
     _write("\n".join(line for line in lines if line))
