@@ -213,6 +213,31 @@ def test_a_forger_s_page_is_made_again(texts: dict[str, str], check: Callable[..
     assert page == ("page", [f"line {body[: body.index('## Results')].count(chr(10)) + 1}"])
 
 
+def test_another_version_does_not_vouch_for_a_page(texts: dict[str, str], check: Callable[..., CardVerification]) -> None:
+    """A page that this version would write otherwise can't be checked, whatever version the block names."""
+    found = read_block(texts["told"], "card.md")
+    body, _ = without_footer(found.page)
+    edited = body.replace("## Results", "## Results (independently confirmed)")
+    value = found.value | {"crosspath": "0.0.1", "page_sha256": page_digest(edited)}
+    (page,) = [one for one in check(edited + rewritten_ending(value)).checks if one.about == "page"]
+    assert page.status == "unavailable"
+
+
+def test_words_without_losses_differ(texts: dict[str, str], check: Callable[..., CardVerification]) -> None:
+    """Leaving out the losses does not free the sentences at the top from their check."""
+    value = value_of(texts["told"])
+    del value["losses"]
+    assert differing(check(rewritten(value)))["plain words"] == ["losses"]
+
+
+@pytest.mark.parametrize("part", ["cells", "effects"])
+def test_a_doubled_name_differs(part: str, texts: dict[str, str], check: Callable[..., CardVerification]) -> None:
+    """A cell or an effect that stands twice is a difference, even where both are right."""
+    value = value_of(texts["told"])
+    value["decomposition"][part].append(value["decomposition"][part][0])
+    assert any(about.endswith(", each once") for about in differing(check(rewritten(value))))
+
+
 def rewritten_ending(value: dict[str, Any]) -> str:
     ending = block(value)
     return footer(ending.split("\n", 1)[0].rpartition(":")[2]) + "\n\n" + ending

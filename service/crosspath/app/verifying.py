@@ -104,7 +104,7 @@ def _page(read: CardFile, card: Card) -> CardCheck:
 def _made_again(card: Card, body: str, found: list[CardDifference]) -> CardCheck:
     """The page once more from the block, so that whoever wrote the digests anew as well is found, too.
 
-    Another version may put it otherwise: then a page with the right digest holds, and what differs is not named.
+    Another version may put it otherwise: then a page with the right digest can't be checked, and what differs is not named.
     """
     try:
         again = card_page(card)
@@ -114,7 +114,7 @@ def _made_again(card: Card, body: str, found: list[CardDifference]) -> CardCheck
     lines = list(islice(changed_lines(body, again), MOST_LINES + 1))
     if lines and not found and card.crosspath != __version__:
         words = f"Crosspath {card.crosspath} wrote it, and {__version__} would write it otherwise"
-        return judged_check("page", found, f"as its digest says; {words}")
+        return CardCheck(about="page", status="unavailable", detail=f"{words}: install that one to check it")
     found += [CardDifference(field=f"line {number}", card=line, found=should) for number, line, should in lines[:MOST_LINES]]
     more = f"; only the first {MOST_LINES} lines that differ are named" if len(lines) > MOST_LINES else ""
     return judged_check("page", found, "says what the block says", more)
@@ -151,6 +151,8 @@ def _numbers(read: CardFile, card: Card) -> Iterator[CardCheck]:
     for name, what in (("reliability", again.reliability), ("abstentions", again.abstentions)):
         if value.get(name):
             parts.append(_Number(name, value[name], [one.model_dump(mode="json") for one in what]))
+    for what, entries, keys in (("cell", shown["cells"], ("told", "done")), ("effect", shown["effects"], ("name",))):
+        yield from _twice(what, entries, *keys)
     yield from (_number(card, part) for part in parts)
     yield from _half_of_the_losses(card, again.losses)
     yield from _words(card)
@@ -179,7 +181,11 @@ def _half_of_the_losses(card: Card, again: Losses) -> Iterator[CardCheck]:
 
 def _words(card: Card) -> Iterator[CardCheck]:
     """The sentences at the top, made again from the numbers that they are about."""
-    if card.headline is None or card.losses is None:
+    if card.headline is None:
+        return
+    if card.losses is None:
+        lacking = CardDifference(field="losses", card="nothing", found="numbers that the words are about")
+        yield judged_check("plain words", [lacking], "")
         return
     unit = "task" if card.trials == 1 else "trial"
     again = {
@@ -198,6 +204,14 @@ def _named(what: str, card: Sequence[dict[str, object]], again: Sequence[dict[st
     ours, theirs = ({"".join(str(one[key]) for key in keys): one for one in found} for found in (card, again))
     for name in dict.fromkeys((*ours, *theirs)):
         yield _Number(f"{what} {name.replace('_', ' ')}", ours.get(name), theirs.get(name))
+
+
+def _twice(what: str, entries: Sequence[dict[str, object]], *keys: str) -> Iterator[CardCheck]:
+    """Names that stand more than once: the page may show one entry and the check see the other."""
+    names = ["".join(str(one[key]) for key in keys) for one in entries]
+    for name in dict.fromkeys(name for name in names if names.count(name) > 1):
+        found = [CardDifference(field=f"{what} {name}", card=f"stands {names.count(name)} times", found="once")]
+        yield judged_check(f"{what} {name.replace('_', ' ')}, each once", found, "")
 
 
 def _number(card: Card, part: _Number) -> CardCheck:
