@@ -46,6 +46,8 @@ def _rows(losses: Losses) -> Iterator[list[object]]:
 def _reasons(losses: Losses, place: Loss) -> Iterator[str]:
     if kinds := losses.kinds.get(place):
         yield causes_counted(kinds)
+    if place == "path" and losses.not_made_up:
+        yield f"{losses.not_made_up} where the reply is wrong on the reference, too, and the plain one breaks here"
     if place == "model" and losses.told_worse:
         yield f"{losses.told_worse} right here when told nothing"
     if place == "model" and losses.unmatched:
