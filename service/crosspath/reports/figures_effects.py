@@ -52,7 +52,8 @@ def _rows(decompositions: Sequence[Decomposition]) -> Iterator[_Row]:
 def _draw(axes: Axes, place: int, decomposition: Decomposition, effect: Effect) -> None:
     marker, colour = _MARKS[effect.name]
     if effect.population.value is None or (effect.name == "damage" and decomposition.blind):
-        put_text(axes, 0, place, "can't be seen" if decomposition.blind else "not measured", 8.5, style="italic")
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+        put_text(axes, 0, place, "can't be seen" if decomposition.blind else "not measured", 8.5, style="italic", bbox=box)
         return
     usable = decomposition.control.status == "holds"
     colour = colour if usable else GREY
