@@ -3,8 +3,8 @@
     python benchmarks/report_growth.py [--replays 1000 10000 100000] [--formats markdown html]
 
 The catalogue's tasks, four candidates on a nested shell (told and untold, with control), as many trials as make up the number.
-A path breaks most hostile tasks, a candidate of the four compensates; so roughly half of the replays are wrong. Facts are made here
-and written to a real ledger; `report` then reads, validates, judges and writes them as for any user.
+A path breaks most hostile tasks, a candidate of the four compensates; so roughly half of the replays are wrong. Facts are made
+here and written to a real ledger; `report` then reads, validates, judges and writes them as for any user.
 """
 
 import argparse

@@ -5,8 +5,8 @@ from itertools import combinations
 import pytest
 
 from builders import evaluation, task
-from crosspath.adapters.mlflow_tracker.layout import layout
 from crosspath.adapters.mlflow_tracker.beside_metrics import partition_metrics
+from crosspath.adapters.mlflow_tracker.layout import layout
 from crosspath.adapters.mlflow_tracker.metrics import cell_metrics
 from crosspath.app.evaluation import Evaluation
 from crosspath.catalogue import suite_text

@@ -34,8 +34,8 @@ class Losses(Record):
     made_up: int = 0
     """Kept although the path breaks the plain reply of the matched trial: the model makes up for the path."""
     not_made_up: int = 0
-    """Of those lost to the path: the reply itself is wrong on the reference, too. The plain reply of the same trial is right there
-    and wrong here, and what the model wrote instead, told about the path, does not make up for it."""
+    """Of those lost to the path: the reply itself is wrong on the reference, too. The plain reply of the same trial is right
+    there and wrong here, and what the model wrote instead, told about the path, does not make up for it."""
     told_worse: int = 0
     """Lost to the model although the matched reply that was told nothing is right on the same path: telling did it."""
     unmatched: int = 0

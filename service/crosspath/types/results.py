@@ -160,7 +160,7 @@ class Effect(Record):
     """``population`` with an interval that holds together with those of all other effects of the evaluation, and with a p-value
     adjusted for their number; None where the effect may not be used (control broken, damage can't be seen)."""
     sources: tuple[VarianceSource, ...] = ()
-    """Where the variance of ``population`` comes from, in the order families, tasks, replies; empty with fewer than two families."""
+    """Where the variance of ``population`` comes from, by families, tasks, replies; empty with fewer than two families."""
 
 
 class Control(Record):
