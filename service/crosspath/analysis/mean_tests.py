@@ -2,8 +2,8 @@
 
 A mean is told from zero where both methods of that interval do, so each p-value is the larger of two: Student's t with G - 1
 degrees, and bounded empirical likelihood (Owen 1988; see ``family_intervals``) with the same calibration: a loss L of likelihood
-stands for t^2 = (G - 1) (exp(L / G) - 1). Where all families that differ do so in one direction, the likelihood leaves no room
-for zero as soon as the one-sided sign test finds that. Where all families tie the exact bound is turned around: with
+stands for t^2 = (G - 1) (exp(L (G - 1) / G^2) - 1). Where all families that differ do so in one direction, the likelihood leaves
+no room for zero as soon as the one-sided sign test finds that. Where all families tie the exact bound is turned around: with
 c = 1 / (1 + size of the mean), p = c^G + (1 - c)^G.
 """
 
