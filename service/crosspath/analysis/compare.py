@@ -45,11 +45,10 @@ def compare_together(pairs: Sequence[Pair]) -> tuple[Comparison, ...]:
     Raises:
         ValueError: as for :func:`compare`.
     """
-    joint = jointly([_contrast(pair.rows_b, pair.rows_a) for pair in pairs])
-    return tuple(
-        compare(pair.a, pair.b, pair.rows_a, pair.rows_b, pair.changed).model_copy(update={"together": estimate})
-        for pair, estimate in zip(pairs, joint, strict=True)
-    )
+    alone = [compare(pair.a, pair.b, pair.rows_a, pair.rows_b, pair.changed) for pair in pairs]
+    contrasts = [_contrast(pair.rows_b, pair.rows_a) for pair in pairs]
+    joint = jointly(contrasts, [one.difference for one in alone])
+    return tuple(one.model_copy(update={"together": estimate}) for one, estimate in zip(alone, joint, strict=True))
 
 
 def paired(rows: Sequence[CellRow], others: Sequence[CellRow], alpha: float = ALPHA) -> Estimate:

@@ -96,7 +96,9 @@ def decompose_together(candidates: Sequence[CandidateInput]) -> tuple[Decomposit
     usable: list[tuple[int, EffectName]] = [
         (place, name) for place, (found, contrasts) in enumerate(alone) for name in contrasts if may_be_used(found, name)
     ]
-    joint = dict(zip(usable, jointly([alone[place][1][name] for place, name in usable]), strict=True))
+    contrasts = [alone[place][1][name] for place, name in usable]
+    singles = [effect.population for place, name in usable if (effect := alone[place][0].effect(name))]
+    joint = dict(zip(usable, jointly(contrasts, singles), strict=True))
     return tuple(
         found.model_copy(
             update={"effects": tuple(e.model_copy(update={"together": joint.get((place, e.name))}) for e in found.effects)}

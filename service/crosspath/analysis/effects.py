@@ -8,6 +8,7 @@ those bounds. They are widened to hold the value itself where the lost rows cont
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from crosspath.analysis.family_intervals import family_interval
 from crosspath.analysis.outcomes import Outcomes, Used, average, family_means, task_means
@@ -73,11 +74,17 @@ class Contrast:
     used_minuend: Used
     used_subtrahend: Used
 
-    @property
+    @cached_property
     def families(self) -> Families:
         return {**self.minuend.families, **self.subtrahend.families}
 
-    def differences(self) -> dict[str, Fraction]:
+    @cached_property
+    def by_family(self) -> tuple[Fraction, ...]:
+        """Mean differences of the families, in alphabetical order."""
+        return family_means(self.differences, self.families)
+
+    @cached_property
+    def differences(self) -> Mapping[str, Fraction]:
         """Task -> difference of its two trial means."""
         first, second = task_means(self.used_minuend), task_means(self.used_subtrahend)
         return {task: first[task] - second[task] for task in first}
@@ -91,8 +98,7 @@ class Contrast:
             average({task: self.minuend.bound(task, up) - self.subtrahend.bound(task, not up) for task in tasks}, families)
             for up in (False, True)
         ]
-        differences = self.differences()
-        value = [average(differences, families)] if differences else []
+        value = [average(self.differences, families)] if self.differences else []
         return min(ends + value), max(ends + value)
 
 
@@ -121,9 +127,8 @@ def these_tasks(contrast: Contrast) -> Estimate:
 
 def population(contrast: Contrast, alpha: float = ALPHA) -> Estimate:
     """The mean difference over the population of families: an interval on family means, and the sign-flip test over families."""
-    families = family_means(contrast.differences(), contrast.families)
-    interval = family_interval(families, -1, 1, alpha)
-    p_value = sign_flip_p(families)
+    interval = family_interval(contrast.by_family, -1, 1, alpha)
+    p_value = sign_flip_p(contrast.by_family)
     if p_value is not None:
         interval = interval._replace(method=f"{interval.method}; sign-flip p over families")
     return _estimate(contrast, interval, "task_population", p_value)
@@ -141,8 +146,7 @@ def changed(contrast: Contrast) -> tuple[int, int]:
 
 def _estimate(contrast: Contrast, interval: Interval, estimand: Estimand, p_value: float | None = None) -> Estimate:
     families = contrast.families if estimand == "task_population" else None
-    differences = contrast.differences()
-    value = average(differences, families) if differences else None
+    value = average(contrast.differences, families) if contrast.differences else None
     bounds = contrast.bounds(families) or (None, None)
     n, missing, unstable = _counts(contrast)
     return Estimate(

@@ -7,6 +7,7 @@ a lost trial weighs as much as any other.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 from crosspath.analysis.stats import mean, share
@@ -44,8 +45,17 @@ class Outcomes:
 
     def bound(self, task: str, missing: bool) -> Fraction:
         """The task's mean if every trial that doesn't count had ended as ``missing``; also for a task that has no trial."""
-        trials = self.trials.get(task) or {0: None}
-        return share(missing if passed is None else passed for passed in trials.values())
+        return self._bounds[missing].get(task, Fraction(missing))
+
+    @cached_property
+    def _bounds(self) -> Mapping[bool, Mapping[str, Fraction]]:
+        """Worst and best mean of each task; one object where nothing is missing."""
+        filled = {task: trials for task, trials in self.trials.items() if trials}
+        complete = all(passed is not None for trials in filled.values() for passed in trials.values())
+        least = {task: share(bool(passed) for passed in trials.values()) for task, trials in filled.items()}
+        if complete:
+            return {False: least, True: least}
+        return {False: least, True: {task: share(one is not False for one in trials.values()) for task, trials in filled.items()}}
 
 
 def arrange(rows: Iterable[CellRow], asked: Asked = "passed") -> Outcomes:

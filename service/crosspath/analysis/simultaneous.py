@@ -9,30 +9,31 @@ less than Bonferroni. The two may disagree where a p-value is near 5 %, because 
 
 from collections.abc import Sequence
 
-from crosspath.analysis.effects import Contrast, population
+from crosspath.analysis.effects import Contrast
+from crosspath.analysis.family_intervals import family_interval
 from crosspath.analysis.stats import ALPHA
 from crosspath.types import Estimate
 
 
-def jointly(contrasts: Sequence[Contrast]) -> list[Estimate]:
+def jointly(contrasts: Sequence[Contrast], alone: Sequence[Estimate]) -> list[Estimate]:
     """The effects on the task population with intervals that hold together, in the order given.
 
-    Only those count that have an interval: two families at least.
+    ``alone``: each effect by itself (``effects.population``). Only those count that have an interval: two families at least.
     """
-    alone = [population(contrast) for contrast in contrasts]
     number = sum(estimate.low is not None for estimate in alone)
     if number < 2:
-        return alone
+        return list(alone)
     adjusted = iter(holm([estimate.p_value for estimate in alone if estimate.p_value is not None]))
     return [
-        _named(population(contrast, ALPHA / number), next(adjusted), number) if estimate.p_value is not None else estimate
+        _widened(contrast, estimate, next(adjusted), number) if estimate.p_value is not None else estimate
         for contrast, estimate in zip(contrasts, alone, strict=True)
     ]
 
 
-def _named(estimate: Estimate, p_value: float, number: int) -> Estimate:
-    method = f"{estimate.method} adjusted by Holm; Bonferroni over {number}"
-    return estimate.model_copy(update={"p_value": p_value, "method": method})
+def _widened(contrast: Contrast, estimate: Estimate, p_value: float, number: int) -> Estimate:
+    low, high, method = family_interval(contrast.by_family, -1, 1, ALPHA / number)
+    words = f"{method}; Bonferroni over {number}; sign-flip p over families, adjusted by Holm"
+    return estimate.model_copy(update={"low": low, "high": high, "p_value": p_value, "method": words})
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

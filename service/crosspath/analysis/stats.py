@@ -44,8 +44,9 @@ class Ends(NamedTuple):
 
 
 def mean(values: Sequence[Fraction]) -> Fraction:
-    """The exact mean of at least one number."""
-    return sum(values, Fraction(0)) / len(values)
+    """The exact mean of at least one number, added up as integers: many times faster than fraction by fraction."""
+    scale = math.lcm(*(value.denominator for value in values))
+    return Fraction(sum(value.numerator * (scale // value.denominator) for value in values), scale * len(values))
 
 
 def share(outcomes: Iterable[bool]) -> Fraction:
