@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri, stdtrit
 
-from crosspath.analysis.family_intervals import tie_share
+from crosspath.analysis.family_intervals import likelihood_loss, tie_share
 
 Numbers = NDArray[np.float64]
 _HALVINGS = 34
@@ -44,7 +44,7 @@ def plain_t(x: Numbers, lowest: int, highest: int, alpha: float = 0.05) -> Ends:
 def family_ends(x: Numbers, lowest: int, highest: int, alpha: float = 0.05) -> Ends:
     """``family_interval`` of every row of ``x`` (samples x families)."""
     groups = x.shape[1]
-    loss = groups * np.log1p(stdtrit(groups - 1, 1 - alpha / 2) ** 2 / (groups - 1))
+    loss = likelihood_loss(float(stdtrit(groups - 1, 1 - alpha / 2)), groups)
     t = plain_t(x, lowest, highest, alpha)
     signed = 0.5 ** (np.abs(x) > _SMALL).sum(axis=1) <= alpha
     bottom = np.where(signed & (x.min(axis=1) >= -_SMALL), max(lowest, 0), lowest).astype(float)

@@ -38,7 +38,7 @@ def test_all_or_nothing_families_have_a_likelihood_interval(hits: int, groups: i
     from scipy.stats import t
 
     sample = [Fraction(1)] * hits + [Fraction(0)] * (groups - hits)
-    loss = groups * math.log1p(t.ppf(0.975, groups - 1) ** 2 / (groups - 1))
+    loss = intervals.likelihood_loss(float(t.ppf(0.975, groups - 1)), groups)
     high = 1 - intervals.least_mean([1 - float(value) for value in sample], loss)
     seen = hits / groups
     ratio = hits * math.log(seen / high) + (groups - hits) * math.log((1 - seen) / (1 - high))

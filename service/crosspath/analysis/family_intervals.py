@@ -12,8 +12,12 @@ instead of 95 % (``docs/statistics.md``). So the interval reaches as far as the 
   upper confidence bounds, Annals of Statistics 41). It follows skewness, and turns into the likelihood interval of a proportion
   where families are all or nothing.
 
-Both have the same calibration: c = G log(1 + t^2 / (G-1)), the likelihood ratio of normal samples at the ends of the t interval.
-Where all families tie, an exact bound stands in their place.
+Both have the same calibration: c = G log(1 + t^2 / (G-1)) G / (G-1), the likelihood ratio of normal samples at the ends of the
+t interval, times G / (G-1) because empirical likelihood takes the variance with G in its divisor.
+
+**One direction.** Where all families that differ from zero do so in one direction, and so many that the sign test (one-sided, at
+alpha) finds that, an unseen family is given no effect at most, and not the opposite one: then t decides about zero. **Ties.**
+Where all families are equal an exact bound stands in place of both.
 """
 
 import math
@@ -47,11 +51,16 @@ def family_interval(families: Sequence[Fraction], lowest: int, highest: int, alp
     quantile = t_quantile(groups - 1, alpha)
     spread = math.sqrt(math.fsum((value - centre) ** 2 for value in means) / (groups - 1))
     half = quantile * spread / math.sqrt(groups)
-    loss = groups * math.log1p(quantile**2 / (groups - 1))
+    loss = likelihood_loss(quantile, groups)
     bottom, top = _ends_of_unseen(means, lowest, highest, alpha)
     low = min(centre - half, bottom + least_mean([value - bottom for value in means], loss))
     high = max(centre + half, top - least_mean([top - value for value in means], loss))
     return Interval(max(lowest, low), min(highest, high), f"t and empirical likelihood on {groups} family means")
+
+
+def likelihood_loss(t: float, groups: int) -> float:
+    """The loss of empirical likelihood (-2 log R) that stands for a value of Student's t on ``groups`` families."""
+    return groups * math.log1p(t**2 / (groups - 1)) * groups / (groups - 1)
 
 
 def _ends_of_unseen(means: Sequence[float], lowest: int, highest: int, alpha: float) -> tuple[int, int]:

@@ -63,7 +63,7 @@ def _of_likelihood(distances: Numbers) -> Numbers:
         low, high = np.where(above, low, middle), np.where(above, middle, high)
     loss, mean = _tilted(distances, np.exp(low))
     loss = loss - 2 * families * np.log(np.minimum(1, 1 / np.maximum(mean, 1e-300)))
-    return _of_t(np.sqrt((families - 1) * np.expm1(np.maximum(loss, 0) / families)), families)
+    return _of_t(np.sqrt((families - 1) * np.expm1(np.maximum(loss, 0) * (families - 1) / families**2)), families)
 
 
 def _tilted(distances: Numbers, shift: Numbers) -> tuple[Numbers, Numbers]:
