@@ -2,7 +2,7 @@
 
     python benchmarks/interval_coverage.py [--draws 4000] [--seed 1]
 
-Planted damage and compensation (``planted_evaluations.py``): 12 laws of how families differ, 6, 14 and 20 families, 1, 4 or
+Planted damage and compensation (``planted_evaluations.py``): 13 laws of how families differ, 6, 14 and 20 families, 1, 4 or
 1 to 4 tasks a family, 1 or 5 trials a task. The intervals are computed for all draws at once (``vectorised_intervals.py``); on
 a sample of each design they are compared with the product's own functions, and the script ends where they differ.
 
@@ -149,7 +149,7 @@ def population_tables(draws: int, seed: int) -> None:
 def these_tasks_table(draws: int, seed: int) -> None:
     """Rates and differences on tasks that are fixed: each task has its own chance, drawn once for ten draws of replies."""
     rows, least = [], 1.0
-    for tasks in (14, 24, 56):
+    for tasks in (6, 14, 24, 56):
         for trials in (1, 2, 5):
             found = [these_tasks(law, tasks, trials, draws, seed) for law in LAWS]
             columns = []

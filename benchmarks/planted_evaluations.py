@@ -49,6 +49,7 @@ LAWS: dict[str, Law] = {
     "skewed: most little, few much": _betas((9, 1), (0.2, 1.8), (9, 1.5)),
     "skewed more": _betas((97, 3), (0.1, 0.9), (9, 1)),
     "nearly tied": _same(0.95, 0.01, 0.945),
+    "all alike, near 100 %": _same(0.993, 0.003, 0.99),
     "near 100 %": _betas((30, 0.6), (0.3, 15), (30, 0.9)),
     "near 0 %": _betas((0.6, 20), (1, 1), (0.4, 20)),
     "nearly all is lost": _betas((9, 1), (18, 1), (1, 6)),
