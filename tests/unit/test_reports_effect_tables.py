@@ -1,6 +1,15 @@
 import pytest
 
-from crosspath.analysis import CandidateInput, CellInput, Pair, compare, compare_together, decompose_together, judge_control
+from crosspath.analysis import (
+    CandidateInput,
+    CellInput,
+    Pair,
+    compare,
+    compare_together,
+    decompose_together,
+    decomposition_tables,
+    judge_control,
+)
 from crosspath.reports.comparison_tables import comparison_section
 from crosspath.reports.effect_tables import effects_table, source_lines
 from crosspath.types import CellRow, Comparison, Control, Decomposition, Judgement, Spend
@@ -109,3 +118,17 @@ def test_nothing_observed_in_both_is_said() -> None:
     """Where no trial was observed on both sides there is no difference, and the reason stands in its place."""
     text = comparison_section(judged(compare("a", "b", rows_of("11??"), rows_of("??11"))))
     assert line_of(text, "b - a")[1] == "– (nothing was scored)"
+
+
+def test_frames_hold_both_intervals() -> None:
+    """A row of the population estimate has the interval that holds together with others beside its own; these replies have none."""
+    found = decomposed(RR="1" * 12, RN="100011101011", NN="101011101111")
+    rows = decomposition_tables(judged().model_copy(update={"decompositions": (found,)})).effects
+    damage = {row["estimand"]: row for row in rows if row["effect"] == "damage"}
+    together = found.effects[0].together
+    assert together is not None
+    assert (damage["task_population"]["together_low"], damage["task_population"]["together_p_value"]) == (
+        together.low,
+        together.p_value,
+    )
+    assert damage["these_replies"]["together_low"] is None

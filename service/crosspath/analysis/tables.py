@@ -66,7 +66,14 @@ def _effects(decomposition: Decomposition) -> Iterable[Row]:
         who: Row = {"candidate": decomposition.candidate, "effect": effect.name, "control": control_word(decomposition)}
         who["label"] = effect_label(decomposition, effect.name)
         who |= {"minuend": effect.minuend, "subtrahend": effect.subtrahend}
-        yield from (who | _estimate(estimate) for estimate in (effect.population, effect.these))
+        yield who | _estimate(effect.population) | _together(effect.together)
+        yield who | _estimate(effect.these) | _together(None)
+
+
+def _together(estimate: Estimate | None) -> Row:
+    """The interval that holds together with those of all other effects, and the adjusted p-value; of the population only."""
+    fields = ("low", "high", "p_value")
+    return {f"together_{field}": getattr(estimate, field) if estimate else None for field in fields}
 
 
 def _abstention(found: Abstention) -> Row:

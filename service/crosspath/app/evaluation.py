@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _EMPTY = {
     "effects": (
         "candidate", "effect", "control", "label", "minuend", "subtrahend", "value", "low", "high", "n", "missing", "unstable",
-        "worst", "best", "p_value", "estimand", "method",
+        "worst", "best", "p_value", "estimand", "method", "together_low", "together_high", "together_p_value",
     ),
     "failures": (
         "candidate", "cell", "control", "task", "trial", "repeat", "stage", "cause", "silent_wrong", "false_alarm", "reason",
