@@ -1,5 +1,6 @@
 import math
 import random
+from statistics import variance
 
 import pytest
 from hypothesis import given, settings
@@ -60,13 +61,27 @@ def test_no_variance_has_no_shares() -> None:
 @settings(deadline=None, max_examples=60)
 @given(st.randoms(use_true_random=False), st.integers(1, 3), st.integers(1, 2))
 def test_sources_add_up_in_any_order(dice: random.Random, trials: int, generations: int) -> None:
-    """Shares add up to 1, their sum is at least the variance of family means, and the order of tasks means nothing."""
+    """All sources add up to the variance of family means, their shares to 1, and the order of tasks means nothing."""
     drawn = [{task: [float(dice.random() < 0.4) for _ in range(trials)] for task in FAMILIES} for _ in range(generations)]
     found = variance_sources(drawn, FAMILIES)
     mixed = [dict(dice.sample(list(one.items()), len(one))) for one in drawn]
     assert variance_sources(mixed, FAMILIES) == found
     shares = [source.share for source in found if source.share is not None]
     assert math.fsum(shares) == pytest.approx(1) or not shares
+    values = {task: sum(sum(one[task]) / trials for one in drawn) for task in FAMILIES}
+    means = [math.fsum(values[f"f{family}/t{task}"] for task in range(3)) / 3 for family in range(8)]
+    assert math.fsum(parts(found).values()) == pytest.approx(variance(means) / 8, abs=1e-12)
+
+
+def test_tiers_are_no_random_draw() -> None:
+    """Families that all lose the same tiers don't differ, and tiers that differ everywhere alike are no source of error."""
+    tiers = {task: int(task[-1]) for task in FAMILIES}
+    lost = {task: [float(tier > 0)] for task, tier in tiers.items()}
+    assert [source.standard_error for source in variance_sources([lost], FAMILIES, tiers)] == [0.0, 0.0]
+    one_more = lost | {"f0/t0": [1.0]}
+    with_tiers, without = (parts(variance_sources([one_more], FAMILIES, known)) for known in (tiers, None))
+    assert 0 < with_tiers["tasks"] <= without["tasks"]
+    assert sum(with_tiers.values()) == pytest.approx(sum(without.values()))
 
 
 def test_planted_sources_are_found_again() -> None:

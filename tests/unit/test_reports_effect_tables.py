@@ -121,7 +121,7 @@ def test_nothing_observed_in_both_is_said() -> None:
 
 
 def test_frames_hold_both_intervals() -> None:
-    """A row of the population estimate has the interval that holds together with others beside its own; these replies have none."""
+    """A row of the population estimate has the interval that holds together beside its own; one of these replies has none."""
     found = decomposed(RR="1" * 12, RN="100011101011", NN="101011101111")
     rows = decomposition_tables(judged().model_copy(update={"decompositions": (found,)})).effects
     damage = {row["estimand"]: row for row in rows if row["effect"] == "damage"}

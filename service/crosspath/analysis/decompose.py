@@ -200,7 +200,7 @@ def _effect(name: EffectName, contrast: Contrast, cells: Mapping[str, CellInput]
     return Effect(
         name=name, minuend=minuend.name, subtrahend=subtrahend.name,
         these=these(contrast), population=population(contrast), lost=lost, gained=gained,
-        sources=variance_sources(_generations(contrast, same_replies), contrast.families),
+        sources=variance_sources(_generations(contrast, same_replies), contrast.families, contrast.minuend.tiers),
     )  # fmt: skip
 
 

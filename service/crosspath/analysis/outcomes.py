@@ -5,7 +5,7 @@ a lost trial weighs as much as any other.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal
@@ -26,6 +26,8 @@ class Outcomes:
     trials: Mapping[str, Mapping[int, bool | None]]
     families: Mapping[str, str]
     unstable: frozenset[tuple[str, int]]
+    tiers: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Of the tasks that have one."""
 
     def counting(self, task: str) -> frozenset[int]:
         """Indices of the task's trials that count."""
@@ -67,6 +69,7 @@ def arrange(rows: Iterable[CellRow], asked: Asked = "passed") -> Outcomes:
     trials: dict[str, dict[int, bool | None]] = {}
     families: dict[str, str] = {}
     unstable: set[tuple[str, int]] = set()
+    tiers: dict[str, int] = {}
     for row in rows:
         task = trials.setdefault(row.task, {})
         if row.index in task:
@@ -77,7 +80,9 @@ def arrange(rows: Iterable[CellRow], asked: Asked = "passed") -> Outcomes:
         task[row.index] = None if lost else bool(getattr(row, asked))
         if row.unstable:
             unstable.add((row.task, row.index))
-    return Outcomes(trials, families, frozenset(unstable))
+        if row.tier is not None:
+            tiers[row.task] = row.tier
+    return Outcomes(trials, families, frozenset(unstable), tiers)
 
 
 def task_means(used: Used) -> dict[str, Fraction]:

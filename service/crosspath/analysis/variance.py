@@ -8,9 +8,11 @@ sampling variance is v_gi, its variance is
     replies    1 / G^2      *  sum over g, i of v_gi / T_g^2
 
 Components are estimated by the method of moments of the unbalanced nested analysis of variance, expected mean squares from the
-inside out (Searle, Casella and McCulloch 1992, Variance Components, chapters 3 and 5); one that comes out negative is 0, as is
-usual there. Replies are Bernoulli trials of unequal chances, so v_gi is taken task by task; only a task with a single trial,
-where others have several, takes the pooled variance.
+inside out (Searle, Casella and McCulloch 1992, Variance Components, chapters 3 and 5). They add up to the variance of the family
+means that was observed: what is left for a source after those inside of it, and never less than 0. Replies are Bernoulli trials
+of unequal chances, so v_gi is taken task by task; only a task with a single trial, where others have several, takes the pooled
+variance. **Tiers** are no random draw: a family has tasks of each by design, so the mean difference between tiers is taken out
+of the tasks first (its degrees of freedom, too).
 
 What one trial a task can't separate: how a task differs from its family's other tasks, and how its reply would differ if drawn
 again. Both are then in ``tasks``. With one task a family all three are in ``families``.
@@ -22,6 +24,9 @@ from dataclasses import dataclass
 
 from crosspath.types import VarianceSource
 
+_NOTHING = 1e-20
+"""A variance below this is what rounding leaves of equal means."""
+
 Trials = Mapping[str, Sequence[float]]
 """Task -> values of its trials, at least one. One mapping for each independent generation; their task means are added up."""
 
@@ -31,13 +36,16 @@ class _Task:
     value: float
     draws: tuple[float, ...] | None
     """Sampling variance of the task's mean from each generation; None where no task has two trials."""
+    tier: int | None
 
 
-def variance_sources(generations: Sequence[Trials], families: Mapping[str, str]) -> tuple[VarianceSource, ...]:
+def variance_sources(
+    generations: Sequence[Trials], families: Mapping[str, str], tiers: Mapping[str, int] | None = None
+) -> tuple[VarianceSource, ...]:
     """Contributions to the standard error of the mean of family means; empty with fewer than two families.
 
     ``generations``: of the same tasks. Damage has one (differences of each reply on two paths), compensation has two (NN, and RN
-    with its sign turned), because its sides are drawn independently. ``families``: task -> family.
+    with its sign turned), because its sides are drawn independently. ``families``: task -> family; ``tiers``: task -> tier.
     """
     tasks = sorted(generations[0]) if generations else []
     grouped: dict[str, list[_Task]] = {}
@@ -46,7 +54,7 @@ def variance_sources(generations: Sequence[Trials], families: Mapping[str, str])
     for task in tasks:
         value = math.fsum(math.fsum(trials[task]) / len(trials[task]) for trials in generations)
         draws = tuple(one[task] for one in drawn if one is not None) if told_apart else None
-        grouped.setdefault(families[task], []).append(_Task(value, draws))
+        grouped.setdefault(families[task], []).append(_Task(value, draws, (tiers or {}).get(task)))
     if len(grouped) < 2:
         return ()
     return _listed([grouped[family] for family in sorted(grouped)])
@@ -70,16 +78,18 @@ def _squares(values: Sequence[float]) -> float:
 
 def _listed(families: Sequence[Sequence[_Task]]) -> tuple[VarianceSource, ...]:
     groups = len(families)
-    means = [math.fsum(task.value for task in tasks) / len(tasks) for tasks in families]
-    total = _squares(means) / (groups - 1) / groups
-    replies = _from_draws(families)
-    tasks = _from_tasks(families, replies is not None)
-    parts = [max(0.0, total - (tasks or 0.0) - math.fsum(replies or ()))]
-    names = ["families"]
+    total = _squares([_mean(tasks) for tasks in families]) / (groups - 1) / groups
+    total = total if total > _NOTHING else 0.0
+    replies, tasks = _from_draws(families), _from_tasks(families)
+    names, parts = ["families"], [total]
     if tasks is not None:
-        names, parts = [*names, "tasks"], [*parts, tasks]
+        names, parts = ["families", "tasks"], _split(parts[0], tasks + math.fsum(replies or ()))
     if replies is not None:
-        names, parts = [*names, *("replies", "other_replies")[: len(replies)]], [*parts, *replies]
+        inner = _split(parts[-1], math.fsum(replies))
+        names, parts = (
+            [*names, *("replies", "other_replies")[: len(replies)]],
+            [*parts[:-1], inner[0], *_shared(inner[1], replies)],
+        )
     whole = math.fsum(parts)
     return tuple(
         VarianceSource.model_validate(
@@ -100,12 +110,34 @@ def _from_draws(families: Sequence[Sequence[_Task]]) -> tuple[float, ...] | None
     )
 
 
-def _from_tasks(families: Sequence[Sequence[_Task]], told_apart: bool) -> float | None:
-    """What tasks add to the variance of the effect, draws of replies included unless ``told_apart``; None: one task a family."""
-    degrees = sum(len(tasks) - 1 for tasks in families)
-    if not degrees:
+def _from_tasks(families: Sequence[Sequence[_Task]]) -> float | None:
+    """What tasks add to the variance of the effect beyond draws of replies; None: no two tasks to compare in a family.
+
+    Draws are in it where they can't be told apart.
+    """
+    free = sum(len(tasks) - 1 for tasks in families)
+    tiers = {task.tier for tasks in families for task in tasks}
+    degrees = free - (len(tiers) - 1)
+    if degrees < 1:
         return None
-    squares = math.fsum(_squares([task.value for task in tasks]) for tasks in families)
-    if told_apart:
-        squares -= math.fsum((1 - 1 / len(tasks)) * math.fsum(task.draws or ()) for tasks in families for task in tasks)
-    return max(0.0, squares / degrees) * math.fsum(1 / len(tasks) for tasks in families) / len(families) ** 2
+    centres = {tier: _mean([task for tasks in families for task in tasks if task.tier == tier]) for tier in tiers}
+    squares = math.fsum(_squares([task.value - centres[task.tier] for task in tasks]) for tasks in families)
+    draws = math.fsum((1 - 1 / len(tasks)) * math.fsum(task.draws or ()) for tasks in families for task in tasks)
+    within = squares / degrees - draws / free
+    return max(0.0, within) * math.fsum(1 / len(tasks) for tasks in families) / len(families) ** 2
+
+
+def _mean(tasks: Sequence[_Task]) -> float:
+    return math.fsum(task.value for task in tasks) / len(tasks)
+
+
+def _split(variance: float, inside: float) -> list[float]:
+    """What is left for a source, and what those inside of it take: at most all of it."""
+    taken = min(variance, inside)
+    return [variance - taken, taken]
+
+
+def _shared(variance: float, parts: Sequence[float]) -> list[float]:
+    """A variance, shared in proportion."""
+    whole = math.fsum(parts)
+    return [variance * part / whole if whole else 0.0 for part in parts]

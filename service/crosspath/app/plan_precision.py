@@ -69,7 +69,7 @@ def _as_in(like: Evaluation, design: Design) -> Iterator[dict[str, Any]]:
             yield _as_effect(decomposition, effect, before, design)
     if not found:
         raise ConfigError(
-            f"--like {like.id}: no effect there has a known variance (that takes two families and a control that holds);"
+            f"--like {like.id}: no effect there has a known variance (that takes families that differ, and a control that holds);"
             " leave --like out for stated spreads"
         )
 
