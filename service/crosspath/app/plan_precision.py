@@ -41,9 +41,13 @@ def precision_document(plan: Plan, like: Evaluation | None = None) -> dict[str, 
     widest = max(expected, key=lambda one: one["standard_error"]) if like else expected[len(expected) // 2]
     return found | {
         "like": like.id if like else None,
-        "expected": [{key: value for key, value in one.items() if key != "twice"} for one in expected],
-        "narrowed_by_twice": widest["twice"],
+        "expected": [_rounded({key: value for key, value in one.items() if key != "twice"}) for one in expected],
+        "narrowed_by_twice": _rounded(widest["twice"]),
     }
+
+
+def _rounded(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: round(value, 6) if isinstance(value, float) else value for key, value in numbers.items()}
 
 
 def _design(tasks: Any, trials: int) -> Design:
