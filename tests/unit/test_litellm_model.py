@@ -421,8 +421,6 @@ def test_unsupported_parameters_are_never_dropped() -> None:
         assert (caught.value.type, server.requests) == ("bad_request", [])
 
 
-# litellm's Mistral types use ReadOnly, and pydantic says that it can't enforce it; litellm ignores that at import, pytest anew
-@pytest.mark.filterwarnings("ignore:.*using the `ReadOnly` qualifier:UserWarning")
 @pytest.mark.parametrize("model", ["hosted_vllm/x", "groq/x", "mistral/x", "openrouter/a/b", "together_ai/x"])
 def test_other_openai_style_providers_are_read_raw(model: str, key: str) -> None:
     """Providers that litellm calls with its own handlers are seen on the wire, and broken connections sent once."""

@@ -11,7 +11,7 @@ from crosspath.adapters.litellm_model.faults import CONTENT_FILTER, kind_of, mod
 from crosspath.adapters.litellm_model.prices import cost_of
 from crosspath.adapters.litellm_model.reading import chat_of, from_chat, from_object
 from crosspath.adapters.litellm_model.redaction import SHORTEST_SECRET, redact, redacted
-from crosspath.adapters.litellm_model.vendor import ANSWER, OWN_PREFIXES, client_for, close, litellm, quieten_warnings
+from crosspath.adapters.litellm_model.vendor import ANSWER, OWN_PREFIXES, client_for, close, litellm
 from crosspath.adapters.litellm_model.wire import ATTEMPT, Attempt
 from crosspath.errors import BoundaryError, ModelError, boundary
 from crosspath.types import Reply, Request
@@ -111,7 +111,6 @@ class _Call:
         """
         kwargs = self._arguments()
         acompletion = litellm().acompletion
-        quieten_warnings()
         token = ATTEMPT.set(self.attempt)
         started = time.monotonic()
         try:

@@ -55,9 +55,17 @@ _ENVIRONMENT = {
 }
 
 
-@cache
 def litellm() -> Any:
-    """litellm, imported and set up once per process."""
+    """litellm, imported and set up once per process.
+
+    Its modules are imported one by one when a call first needs them, so what its imports would say is kept quiet each time.
+    """
+    _quieten_warnings()
+    return _imported()
+
+
+@cache
+def _imported() -> Any:
     os.environ.update(_ENVIRONMENT)
     import litellm as vendor
 
@@ -76,14 +84,16 @@ def transport() -> RecordingTransport:
     return RecordingTransport(_client)
 
 
-def quieten_warnings() -> None:
-    """Two warnings that litellm causes reach no terminal: pydantic's, which quotes what a server sent in a wrong type, and
+def _quieten_warnings() -> None:
+    """Three warnings that litellm causes reach no terminal: pydantic's, which quotes what a server sent in a wrong type; pydantic's
+    that it can't protect the read-only fields of litellm's own types, which come as litellm imports a module of its own; and
     Python's about a coroutine of litellm's that nobody awaits any more after an interrupt.
 
-    Both also come after the call, in tasks and threads of litellm's, so the filters stay; they take no other warning. Said before
+    They also come after the call, in tasks and threads of litellm's, so the filters stay; they take no other warning. Said before
     each call, because whoever saves and restores filters (pytest, a notebook) loses them.
     """
     warnings.filterwarnings("ignore", "Pydantic serializer warnings:", UserWarning, r"pydantic\.main")
+    warnings.filterwarnings("ignore", ".*using the `ReadOnly` qualifier", UserWarning)
     warnings.filterwarnings("ignore", r"coroutine '.*\bacompletion' was never awaited", RuntimeWarning)
 
 
