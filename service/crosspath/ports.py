@@ -9,7 +9,23 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
-from crosspath.types import CheckResult, Execution, Facts, Fault, Judgement, ReplayJob, ReplayKey, Reply, Request, Text, Toolchain
+from crosspath.types import (
+    CheckResult,
+    Decision,
+    EvidenceRef,
+    Execution,
+    Facts,
+    Fault,
+    Judgement,
+    ModelVersion,
+    ReplayJob,
+    ReplayKey,
+    Reply,
+    Request,
+    Text,
+    Toolchain,
+    Verdict,
+)
 
 
 class Model(Protocol):
@@ -98,6 +114,65 @@ class Tracker(Protocol):
         Raises:
             TrackerError: no such run, or it holds no evaluation.
         """
+        ...
+
+
+class Registry(Protocol):
+    """Registered models: MLflow's registry. A promotion is one entry in a history that is only ever added to; then the alias moves."""
+
+    def register(self, run_id: str, candidate: str, model: str) -> ModelVersion:
+        """Make a candidate of a logged evaluation (its parent run) a version of a registered model; twice is once.
+
+        Raises:
+            TrackerError: the server can't be reached, no such run or candidate.
+        """
+        ...
+
+    def find(self, ref: EvidenceRef) -> ModelVersion:
+        """The version that a reference to a model names.
+
+        Raises:
+            ConfigError: there is no such model, version or alias.
+            TrackerError: the server can't be reached.
+        """
+        ...
+
+    def log_verdict(self, verdict: Verdict, directory: Path, experiment: str) -> "RunRef":
+        """A run of its own for a verdict, with its directory as artifacts; the same verdict again changes nothing.
+
+        Raises:
+            TrackerError: the server can't be reached, or did not keep what was logged.
+        """
+        ...
+
+    def fetch_verdict(self, run_id: str, into: Path) -> Path:
+        """Download the directory of a verdict.
+
+        Raises:
+            TrackerError: no such run, or it holds no verdict.
+        """
+        ...
+
+    def promote(self, version: ModelVersion, alias: str, expected: int | None, verdict: Verdict, run_id: str) -> Decision:
+        """Move an alias to ``version``. ``expected``: where it was seen last; None: it did not exist.
+
+        Raises:
+            ConfigError: the alias is somewhere else by now; nothing was moved.
+            TrackerError: the server can't be reached; the message says whether anything was moved.
+        """
+        ...
+
+    def rollback(self, model: str, alias: str) -> Decision:
+        """Take the last promotion of an alias back.
+
+        Raises:
+            ConfigError: there is none, or the alias was moved by somebody else since.
+            TrackerError: the server can't be reached.
+        """
+        ...
+
+    def decisions(self, model: str, alias: str | None = None) -> tuple[Decision, ...]:
+        """The whole history, oldest first."""
         ...
 
 

@@ -27,10 +27,13 @@ from crosspath.types.contracts import Contract, External, LayerSpec, PathSpec, T
 from crosspath.types.costs import CandidateCost, Origin, SessionSpend, Usages
 from crosspath.types.evaluations import EvaluationHead, EvaluationStatus, Facts, Judgement, Lock, PlannedCell, Text
 from crosspath.types.funnels import Breakdown, FormatDamage, Funnel, FunnelStage, Grouping, ValidatorSensitivity
+from crosspath.types.gates import VERDICT_FORMAT, EvidenceCheck, GateSide, GateStatus, RuleResult, RuleState, Verdict
 from crosspath.types.losses import Headline, Loss, Losses
 from crosspath.types.path_costs import Apart, Choice, Example, PathCost, PathRanking, Recommendation, Standing
+from crosspath.types.policies import BOUNDS, EvidenceRef, Metric, Over, Policy, PolicyEvidence, PolicyRule, RuleTier
 from crosspath.types.published import Published, PublishedModel
 from crosspath.types.recorded import RecordedReply
+from crosspath.types.registry import Decision, ModelVersion
 from crosspath.types.reliability import Reliability
 from crosspath.types.replays import (
     Action,
@@ -83,11 +86,13 @@ from crosspath.types.tasks import Compare, EntryKind, FileEntry, Message, Observ
 from crosspath.types.tellings import PLAIN_CONTRACTS, PLAIN_PATHS, TELL, WORDINGS, Telling, is_reserved
 
 __all__ = [
+    "BOUNDS",
     "CARD_FORMAT",
     "JSON",
     "PLAIN_CONTRACTS",
     "PLAIN_PATHS",
     "TELL",
+    "VERDICT_FORMAT",
     "WORDINGS",
     "Abstention",
     "Action",
@@ -119,6 +124,7 @@ __all__ = [
     "Comparison",
     "Contract",
     "Control",
+    "Decision",
     "Decomposition",
     "Delivery",
     "DeliveryProblem",
@@ -129,6 +135,8 @@ __all__ = [
     "Estimate",
     "EvaluationHead",
     "EvaluationStatus",
+    "EvidenceCheck",
+    "EvidenceRef",
     "Example",
     "ExecResult",
     "Execution",
@@ -141,6 +149,8 @@ __all__ = [
     "FragileTask",
     "Funnel",
     "FunnelStage",
+    "GateSide",
+    "GateStatus",
     "Generation",
     "Grouping",
     "Headline",
@@ -152,13 +162,16 @@ __all__ = [
     "Loss",
     "Losses",
     "Message",
+    "Metric",
     "ModelRates",
     "ModelSpec",
+    "ModelVersion",
     "Observation",
     "Observer",
     "OperatingPoint",
     "Origin",
     "OutputStream",
+    "Over",
     "Package",
     "PairOrder",
     "Partition",
@@ -167,6 +180,9 @@ __all__ = [
     "PathRanking",
     "PathSpec",
     "PlannedCell",
+    "Policy",
+    "PolicyEvidence",
+    "PolicyRule",
     "Prices",
     "Published",
     "PublishedModel",
@@ -182,6 +198,9 @@ __all__ = [
     "Reply",
     "Request",
     "RequestStyle",
+    "RuleResult",
+    "RuleState",
+    "RuleTier",
     "SandboxLimits",
     "Score",
     "Secret",
@@ -208,6 +227,7 @@ __all__ = [
     "Usages",
     "ValidatorSensitivity",
     "VarianceSource",
+    "Verdict",
     "WordingSpread",
     "canonical_json",
     "digest",
