@@ -118,7 +118,7 @@ class Tracker(Protocol):
 
 
 class Registry(Protocol):
-    """Registered models: MLflow's registry. A promotion is one entry in a history that is only ever added to; then the alias moves."""
+    """MLflow's model registry. A promotion is an entry in a history that is only ever added to; then the alias moves."""
 
     def register(self, run_id: str, candidate: str, model: str) -> ModelVersion:
         """Make a candidate of a logged evaluation (its parent run) a version of a registered model; twice is once.
