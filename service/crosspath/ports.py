@@ -137,6 +137,14 @@ class Registry(Protocol):
         """
         ...
 
+    def versions(self, model: str) -> tuple[ModelVersion, ...]:
+        """All versions of a registered model that Crosspath made, oldest first; none where there is no such model.
+
+        Raises:
+            TrackerError: the server can't be reached.
+        """
+        ...
+
     def log_verdict(self, verdict: Verdict, directory: Path, experiment: str) -> "RunRef":
         """A run of its own for a verdict, with its directory as artifacts; the same verdict again changes nothing.
 
@@ -167,7 +175,16 @@ class Registry(Protocol):
 
         Raises:
             ConfigError: there is none, or the alias was moved by somebody else since.
-            TrackerError: the server can't be reached.
+            TrackerError: the server can't be reached; the message says whether anything was moved.
+        """
+        ...
+
+    def finish(self, model: str, alias: str) -> Decision:
+        """Carry out the last decision about an alias, where the program was killed before the alias was moved.
+
+        Raises:
+            ConfigError: nothing is unfinished, or the alias was moved by somebody else since.
+            TrackerError: the server can't be reached; the message says whether anything was moved.
         """
         ...
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from crosspath.errors import ConfigError
-from crosspath.ports import Executor, Model, Sandbox, Tracker, Validator
+from crosspath.ports import Executor, Model, Registry, Sandbox, Tracker, Validator
 from crosspath.spec import Spec
 from crosspath.types import Reply
 
@@ -104,6 +104,16 @@ def make_tracker(store: Path, uri: str | None = None, traces: int | Literal["all
     own = chosen == embedded_uri(store)
     root = (store / "mlflow-artifacts").resolve() if own else None
     return MlflowTracker(chosen, artifact_root=root, traces=traces)
+
+
+def make_registry(store: Path, uri: str | None = None) -> Registry:
+    """MLflow's model registry, at the given address or the default one."""
+    from crosspath.adapters.mlflow_tracker.addresses import embedded_uri
+    from crosspath.adapters.mlflow_tracker.registry import MlflowRegistry
+
+    chosen = uri or tracking_uri(store)
+    own = chosen == embedded_uri(store)
+    return MlflowRegistry(chosen, artifact_root=(store / "mlflow-artifacts").resolve() if own else None)
 
 
 def logged_traces(named: str, uri: str) -> Iterator[dict[str, Any]]:

@@ -7,6 +7,9 @@ from pydantic import Field
 from crosspath.types.base import Record
 
 
+DecisionState = Literal["done", "unfinished", "overtaken", "withdrawn"]
+
+
 class ModelVersion(Record):
     """One version of a registered model: a candidate of an evaluation."""
 
@@ -35,12 +38,15 @@ class Decision(Record):
     """Version that the alias pointed to; None: it did not exist."""
     to_version: int | None
     """None: the alias is taken away (rollback of the first promotion)."""
+    undoes: int = 0
+    """Of a rollback: the number of the promotion that it takes back."""
     verdict: str = ""
-    """Id of the verdict."""
+    """Id of the verdict; of a rollback: of the promotion that it takes back."""
     verdict_digest: str = ""
     verdict_run: str = ""
     decided_at: float
     """Seconds since 1970."""
-    state: Literal["done", "unfinished", "overtaken"]
+    state: DecisionState
     """``done``: the alias was moved; ``unfinished``: the entry is in force and the alias was not moved yet, or nobody saw it;
-    ``overtaken``: another entry came first, so this one never counted."""
+    ``overtaken``: another entry came first, so this one never counted; ``withdrawn``: it was in force, but somebody else had moved
+    the alias, so it was not carried out."""
