@@ -27,7 +27,16 @@ from crosspath.types.contracts import Contract, External, LayerSpec, PathSpec, T
 from crosspath.types.costs import CandidateCost, Origin, SessionSpend, Usages
 from crosspath.types.evaluations import EvaluationHead, EvaluationStatus, Facts, Judgement, Lock, PlannedCell, Text
 from crosspath.types.funnels import Breakdown, FormatDamage, Funnel, FunnelStage, Grouping, ValidatorSensitivity
-from crosspath.types.gates import VERDICT_FORMAT, EvidenceCheck, GateSide, GateStatus, RuleResult, RuleState, Verdict
+from crosspath.types.gates import (
+    VERDICT_FORMAT,
+    Evidence,
+    EvidenceCheck,
+    GateSide,
+    GateStatus,
+    RuleResult,
+    RuleState,
+    Verdict,
+)
 from crosspath.types.losses import Headline, Loss, Losses
 from crosspath.types.path_costs import Apart, Choice, Example, PathCost, PathRanking, Recommendation, Standing
 from crosspath.types.policies import BOUNDS, EvidenceRef, Metric, Over, Policy, PolicyEvidence, PolicyRule, RuleTier
@@ -135,6 +144,7 @@ __all__ = [
     "Estimate",
     "EvaluationHead",
     "EvaluationStatus",
+    "Evidence",
     "EvidenceCheck",
     "EvidenceRef",
     "Example",

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from crosspath.types.base import Record
+from crosspath.types.evaluations import EvaluationHead, Lock, PlannedCell
 from crosspath.types.policies import EvidenceRef, Metric, Policy, RuleTier
 from crosspath.types.replays import Toolchain
 from crosspath.types.results import Estimate
@@ -49,6 +50,15 @@ class EvidenceCheck(Record):
     sentence: str
 
 
+class Evidence(Record):
+    """What the evaluation that holds a side's replies said of itself, kept beside the verdict: its replays are made anew for the
+    gate, and these are what they are compared with."""
+
+    head: EvaluationHead
+    lock: Lock
+    cells: tuple[PlannedCell, ...]
+
+
 class GateSide(Record):
     """The evidence of one side."""
 
@@ -66,6 +76,8 @@ class GateSide(Record):
     """The candidate's configuration, flattened: every field with what it resolved to. What is promoted must equal it."""
     replies_digest: str
     """Over all reply keys and replies."""
+    evidence_digest: str = ""
+    """Of the ``Evidence`` beside the verdict."""
     replayed: str
     """Id of the evaluation in which they were replayed for this gate."""
     bundle: str
@@ -85,6 +97,10 @@ class Verdict(Record):
     policy_digest: str
     candidate: GateSide
     baseline: GateSide | None = None
+    baseline_unreadable: str = ""
+    """Why there is no baseline where the policy needs one."""
+    spec_configuration: dict[str, str] | None = None
+    """The candidate's configuration as the spec has it that was given; None: none was."""
     checks: tuple[EvidenceCheck, ...]
     rules: tuple[RuleResult, ...]
     reasons: tuple[str, ...]
