@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -154,6 +155,84 @@ def test_missing_file(bundle: Path) -> None:
     (bundle / "replays.parquet").unlink()
     with pytest.raises(StoreError, match=r"torn bundle: .*replays\.parquet is missing"):
         read_bundle(bundle)
+
+
+def listed(bundle: Path, name: str) -> None:
+    """Make the index list one more name, with the entry of a file that is there."""
+    index = json.loads((bundle / "index.json").read_text())
+    index["files"][name] = index["files"]["head.json"]
+    (bundle / "index.json").write_text(json.dumps(index))
+
+
+@pytest.mark.parametrize("name", ["surplus.md", "contracts/surplus.md", "empty/.hidden"])
+def test_surplus_file(bundle: Path, name: str) -> None:
+    """A file that the index does not list is no part of the bundle, wherever it lies; every reader refuses it by name."""
+    (bundle / name).parent.mkdir(exist_ok=True)
+    (bundle / name).write_text("from elsewhere")
+    for read in (read_bundle, read_judgement):
+        with pytest.raises(StoreError, match=f"its index does not list '{name}'") as caught:
+            read(bundle)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../head.json", "contracts/../head.json", "./head.json", "contracts//raw.md", "a\\b", "C:head.json", "a\0b", "", "x/"],
+)
+def test_names_that_lead_elsewhere(bundle: Path, name: str) -> None:
+    """A name with ``..``, an empty part or another system's signs is refused, even where it leads to a file with that content."""
+    (bundle.parent / "head.json").write_bytes((bundle / "head.json").read_bytes())
+    listed(bundle, name)
+    with pytest.raises(StoreError, match=r"its index lists .*, which is no name of a file in it") as caught:
+        read_bundle(bundle)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_absolute_name(bundle: Path) -> None:
+    """An absolute name is refused, even the right one of a file of the bundle."""
+    listed(bundle, str(bundle / "head.json"))
+    with pytest.raises(StoreError, match="is no name of a file in it"):
+        read_bundle(bundle)
+
+
+@pytest.mark.parametrize("place", ["report.md", "contracts", "surplus", "index.json"])
+def test_symbolic_links(bundle: Path, place: str) -> None:
+    """A link in the place of a file, of a directory or of the index is refused, though what it points to is unchanged."""
+    if (bundle / place).exists():
+        (bundle / place).rename(bundle.parent / "moved")
+    else:
+        (bundle.parent / "moved").write_text("")
+    (bundle / place).symlink_to(bundle.parent / "moved")
+    with pytest.raises(StoreError, match=f"'{place}' is a symbolic link"):
+        read_bundle(bundle)
+
+
+def test_a_fifo_is_not_opened(bundle: Path) -> None:
+    """What is no regular file is refused before anything is read from it."""
+    (bundle / "report.md").unlink()
+    os.mkfifo(bundle / "report.md")
+    with pytest.raises(StoreError, match=r"'report\.md' is no regular file"):
+        read_bundle(bundle)
+
+
+def test_a_text_elsewhere(bundle: Path) -> None:
+    """A plan whose text lies outside is refused, though the index fits the plan."""
+    plan = json.loads((bundle / "plan.json").read_text())
+    plan["contracts"][0]["file"] = "../secret.md"
+    (bundle.parent / "secret.md").write_text("not for this")
+    (bundle / "plan.json").write_text(json.dumps(plan))
+    index = json.loads((bundle / "index.json").read_text())
+    data = (bundle / "plan.json").read_bytes()
+    index["files"]["plan.json"] = {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    (bundle / "index.json").write_text(json.dumps(index))
+    with pytest.raises(StoreError, match=r"its plan names '\.\./secret\.md', which is no name of a file in it"):
+        read_bundle(bundle)
+
+
+def test_a_link_to_the_whole_bundle(bundle: Path) -> None:
+    """The directory itself may be reached by a link: what is in it is the same."""
+    (bundle.parent / "latest").symlink_to(bundle)
+    assert read_bundle(bundle.parent / "latest") == read_bundle(bundle)
 
 
 def test_missing_rows(bundle: Path) -> None:

@@ -2,13 +2,15 @@
 
 Rows are Parquet files with a few readable columns beside one lossless ``json`` column (ASCII JSON, so even lone surrogates in a
 model's text survive); texts are files; ``index.json`` holds the row count and the SHA-256 of every file. The directory appears
-complete or not at all: it is written beside its place and renamed.
+complete or not at all: it is written beside its place and renamed. A bundle may come from anywhere, so a reader wants exactly the
+files that the index lists, and none outside of the directory: no link, no ``..``, no file too many.
 """
 
 import hashlib
 import json
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -142,6 +144,8 @@ def _write_text(text: Text, kind: str, number: int, into: Path) -> dict[str, Any
 
 
 def _read_text(directory: Path, entry: Mapping[str, str]) -> Text:
+    if not _is_inside(entry["file"]):
+        raise StoreError(f"bundle {directory}: its plan names {entry['file']!r}, which is no name of a file in it")
     content = (directory / entry["file"]).read_bytes().decode("utf-8", "surrogatepass")
     return Text(name=entry["name"], version=entry["version"], digest=entry["digest"], content=content)
 
@@ -186,9 +190,32 @@ def _checked_rows(directory: Path) -> dict[str, int]:
             raise StoreError(
                 f"bundle {directory} was written by Crosspath {index['crosspath']}; this is {__version__}: update it"
             )
+        _require_same_names(directory, index["files"])
         for name, entry in index["files"].items():
             _require_unchanged(directory / name, entry)
         return index["rows"]
+
+
+def _require_same_names(directory: Path, listed: Mapping[str, object]) -> None:
+    """Every file is listed, everything that is listed is a file of its own in the directory."""
+    for name in listed:
+        if not _is_inside(name):
+            raise StoreError(f"bundle {directory}: its index lists {name!r}, which is no name of a file in it")
+    for path in sorted(directory.rglob("*")):
+        name, mode = path.relative_to(directory).as_posix(), path.lstat().st_mode
+        if stat.S_ISDIR(mode):
+            continue
+        if not stat.S_ISREG(mode):
+            kind = "a symbolic link" if stat.S_ISLNK(mode) else "no regular file"
+            raise StoreError(f"bundle {directory}: {name!r} is {kind}; a bundle has files and directories only")
+        if name not in listed and name != INDEX:
+            raise StoreError(f"bundle {directory}: its index does not list {name!r}; take away what does not belong to it")
+
+
+def _is_inside(name: str) -> bool:
+    """Whether a name is relative, without ``..`` and in its one form, on any system."""
+    parts = name.split("/")
+    return not {"", ".", ".."} & set(parts) and not {"\\", "\0"} & set(name) and ":" not in parts[0]
 
 
 def _require_unchanged(path: Path, entry: Mapping[str, object]) -> None:
