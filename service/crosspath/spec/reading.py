@@ -10,28 +10,15 @@ from pydantic_core import ErrorDetails
 
 from crosspath.errors import ConfigError
 from crosspath.spec.inline_keys import inline_key
-from crosspath.spec.resolution import Misplaced, name_problem, near
+from crosspath.spec.mistakes import located, place_of, problem_of
+from crosspath.spec.resolution import Misplaced, name_problem
 from crosspath.spec.schema import fields_at
 from crosspath.spec.sections import SEED_IS_NAMED
 from crosspath.spec.specification import Spec
-from crosspath.strict_yaml import Document, Place, read_document
+from crosspath.strict_yaml import read_document
 
 _SHORTHAND_ENTRIES = {"models": "model", "candidates": "model"}
 _SHORTHAND_SECTIONS = {"executor": "kind"}
-_WORDS = {
-    "Input should be": "must be",
-    "String should": "must",
-    "Dictionary should": "must",
-    "Tuple should": "must",
-    "a valid array": "a list",
-    "a valid list": "a list",
-    "an object": "a mapping",
-    "a valid dictionary": "a mapping",
-    "a valid string": "a text",
-    "a valid integer": "a whole number",
-    "a valid number": "a number",
-}
-"""pydantic's words -> those of a person who writes YAML."""
 
 
 def load_spec(text: str, source: str) -> Spec:
@@ -45,7 +32,7 @@ def load_spec(text: str, source: str) -> Spec:
         raise ConfigError("a spec is a mapping with at least `candidates:` or `models:`", source=source)
     secret = inline_key(document.value)
     if secret is not None:
-        raise _located(document, source, *secret)
+        raise located(document, source, *secret)
     value = _written_out(document.value)
     value["name"] = value.get("name") or _stem(source)
     try:
@@ -54,9 +41,9 @@ def load_spec(text: str, source: str) -> Spec:
         spec.candidates_resolved()
     except ValidationError as error:
         details = error.errors(include_url=False)[0]
-        raise _located(document, source, _place(details), _problem(details)) from None
+        raise located(document, source, place_of(details), _problem(details)) from None
     except Misplaced as error:
-        raise _located(document, source, error.place, error.problem) from None
+        raise located(document, source, error.place, error.problem) from None
     return spec
 
 
@@ -95,40 +82,7 @@ def _expanded(value: Any, field: str) -> Any:
     return {field: value} if isinstance(value, str) else value
 
 
-def _located(document: Document, source: str, place: Place, problem: str) -> ConfigError:
-    line = document.line(place)
-    return ConfigError(problem, source=f"{source}:{line}" if line else source, field=dotted(place) or None)
-
-
-def dotted(place: Place) -> str:
-    """``candidates.a.tools[1]``."""
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
-
-
-def _place(details: ErrorDetails) -> Place:
-    """Where the mistake stands; branches that pydantic names inside unions are no places."""
-    return tuple(part for part in details["loc"] if isinstance(part, int) or not re.match(r"(?:list|dict|tuple)\[", part))
-
-
 def _problem(details: ErrorDetails) -> str:
-    place, value, context = _place(details), details["input"], details.get("ctx", {})
-    if "heldout_seed_env" in place and details["type"] != "extra_forbidden":
+    if "heldout_seed_env" in place_of(details) and details["type"] != "extra_forbidden":
         return SEED_IS_NAMED
-    if details["type"] == "extra_forbidden":
-        return f"unknown field; {near(str(place[-1]), fields_at(place[:-1]))}"
-    if details["type"] == "missing":
-        return "is missing"
-    if details["type"] == "value_error":
-        return str(context["error"]) if isinstance(value, dict) else f"{_short(value)}: {context['error']}"
-    message, hint = details["msg"], ""
-    for theirs, ours in _WORDS.items():
-        message = message.replace(theirs, ours, 1)
-    if details["type"] == "literal_error" and isinstance(value, str):
-        close = near(value, re.findall(r"'([^']*)'", str(context["expected"])))
-        hint = f"; {close}" if close.startswith("did") else ""
-    return f"{message}, not {_short(value)}{hint}"
-
-
-def _short(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+    return problem_of(details, fields_at)

@@ -13,9 +13,9 @@ def spec_schema() -> dict[str, Any]:
     return {"$schema": SCHEMA_URL, **Spec.model_json_schema(mode="validation")}
 
 
-def fields_at(place: Place) -> tuple[str, ...]:
-    """Names of the fields that the section at ``place`` may have; empty where names are free."""
-    schema = spec_schema()
+def fields_at(place: Place, schema: dict[str, Any] | None = None) -> tuple[str, ...]:
+    """Names of the fields that the section at ``place`` may have; empty where names are free. ``schema``: default, a spec's."""
+    schema = spec_schema() if schema is None else schema
     definitions: dict[str, Any] = schema["$defs"]
     node: dict[str, Any] = schema
     for part in place:
