@@ -11,6 +11,7 @@ from crosspath.escaping import markdown, one_line
 from crosspath.reports.breakdown_tables import breakdown_section
 from crosspath.reports.effect_tables import effects_table
 from crosspath.reports.funnel_tables import funnel_section
+from crosspath.reports.lead_table import rate_words
 from crosspath.types import Cell, Decomposition, Headline, Judgement, PlannedCell, Score
 
 
@@ -91,13 +92,14 @@ def _square(decomposition: Decomposition, name: str) -> str:
     if cell is None:
         reason = decomposition.not_applicable.get(name)
         return f"{name}: not applicable, {reason}" if reason else f"{name}: not planned"
-    return f"{name}: {counts(cell)}, {percent(cell.rate.value)}"
+    return f"{name}: {counts(cell)}, {rate_words(cell)}"
 
 
 def _rates(cells: Sequence[Cell]) -> str:
     head = [
-        "cell", "attempted", "scored", "faults", "unstable", "passed", "of attempted", "of scored", "rate, 95 %", "estimand",
-        "method", "worst to best", "families, 95 %", "silent wrong", "false alarms",
+        "cell", "attempted", "scored", "faults", "unstable", "passed", "of attempted", "of scored",
+        "rate (mean over tasks, or families: see estimand), 95 %", "estimand", "method", "worst to best",
+        "mean over families, 95 %", "silent wrong", "false alarms",
     ]  # fmt: skip
     return "Rates\n\n" + table(head, [_rate_row(cell) for cell in cells])
 

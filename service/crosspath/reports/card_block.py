@@ -27,6 +27,8 @@ _SHORT = 120
 """Characters of a value that stands on one line."""
 _DEEPEST = 40
 """Levels of a document; a card has ten."""
+_DIGITS = 30
+"""Of a whole number: more than any count, seed or price has, and few enough that nothing that is computed with it overflows."""
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "`<>&"}
 
 
@@ -123,7 +125,7 @@ def _first_difference(found: list[str], expected: list[str], first: int) -> int 
 
 def _document(text: str, source: str) -> dict[str, Any]:
     try:
-        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number, parse_float=_finite)
+        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
     except (ValueError, RecursionError) as error:
         words = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
         raise ConfigError(f"is no card: its block is no JSON document ({words})", source=source) from None
@@ -149,14 +151,25 @@ def _finite(text: str) -> float:
     return value if math.isfinite(value) else _no_number(text)
 
 
+def _whole(text: str) -> int:
+    if len(text.removeprefix("-")) > _DIGITS:
+        raise ValueError(f"{_cut(text)} has {len(text.removeprefix('-'))} digits; no number of a card has more than {_DIGITS}")
+    return int(text)
+
+
+def _cut(text: str) -> str:
+    """Enough of a hostile text to find it."""
+    return text if len(text) <= _DIGITS else f"{text[:_DIGITS]}..."
+
+
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise ValueError(f"the key {key!r} stands twice")
+            raise ValueError(f"the key {_cut(key)!r} stands twice")
         found[key] = value
     return found
 
 
 def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{_cut(name)} is no number")

@@ -1,12 +1,16 @@
 """Where a candidate's trials went, place by place, as a table."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from crosspath.analysis.wording import NONE, table, with_interval
 from crosspath.reports.cause_words import causes_counted
 from crosspath.reports.headlines import PLACE_WORDS
 from crosspath.types import Judgement, Loss, Losses
 
+_NOTE = (
+    "The mean counts each family the same. The intervals hold together over all candidates and places with 95 % confidence, for"
+    " task families like these."
+)
 MOST_TASKS = 4
 """Tasks of a place that are named; the rest are counted."""
 
@@ -16,14 +20,8 @@ def losses_table(judgement: Judgement, candidate: str) -> str:
     found = next((one for one in judgement.losses if one.candidate == candidate), None)
     if found is None or not found.attempted:
         return ""
-    head = ["place", "trials", "of observed, with an interval over families", "why", "tasks"]
+    head = ["place", "trials", "of scored: mean over families, 95 % together", "why", "tasks"]
     return "Where the trials went, as deployed:\n\n" + table(head, [_kept(found), *_rows(found)]) + _note(found)
-
-
-def every_loss(found: Sequence[Losses]) -> str:
-    """One row per candidate: what it gets right as deployed, and how much is lost to each place."""
-    rows = [[one.candidate, f"{one.kept} of {one.attempted}", *(one.lost[place] for place in PLACE_WORDS)] for one in found]
-    return table(["candidate", "right as deployed", *(f"lost to {words}" for words in PLACE_WORDS.values())], rows)
 
 
 def _kept(losses: Losses) -> list[object]:
@@ -63,4 +61,4 @@ def _tasks(losses: Losses, place: Loss) -> str:
 def _note(losses: Losses) -> str:
     if not losses.shares:
         return ""
-    return "\nThe intervals hold together over all candidates and places with 95 % confidence, for task families like these.\n"
+    return f"\n{_NOTE}\n"

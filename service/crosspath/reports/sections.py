@@ -1,7 +1,8 @@
 """The report as a list of sections, each Markdown under one heading: what the Markdown and the HTML report are both made of.
 
-Order: what must not be missed, headlines, plain words, which path; then each candidate; then stories, what is compared between
-candidates, what is kept apart from rates, reliability, cost, the whole configuration and the limits of the method.
+Order: headlines with all candidates in a table, what must not be missed, the words, plain words, which path; then each
+candidate; then stories, what is compared between candidates, what is kept apart from rates, reliability, cost, the whole
+configuration and the limits of the method.
 """
 
 from collections import defaultdict
@@ -23,8 +24,10 @@ from crosspath.reports.candidate_sections import Part, candidate_parts, headline
 from crosspath.reports.comparison_tables import comparison_section
 from crosspath.reports.cost_tables import cost_lines, spend_section
 from crosspath.reports.format_tables import format_lines, format_section
+from crosspath.reports.glossary import glossary_section
 from crosspath.reports.headlines import headlines
-from crosspath.reports.loss_tables import every_loss, losses_table
+from crosspath.reports.lead_table import lead_table
+from crosspath.reports.loss_tables import losses_table
 from crosspath.reports.published_tables import published_section
 from crosspath.reports.reliability_tables import reliability_lines, reliability_section
 from crosspath.reports.stability_tables import stability_lines, stability_section
@@ -92,6 +95,7 @@ def _sections(facts: Facts, judgement: Judgement, published: Sequence[Published]
     short = in_short(judgement)
     yield _section(headline_section(facts, judgement))
     yield _section(_warnings(judgement))
+    yield _section(glossary_section(), folded=True)
     yield _section(_plain_words(judgement), folded=short)
     yield _section(path_section(judgement.path_rankings))
     yield from _candidates(facts, judgement, folded=short)
@@ -153,7 +157,8 @@ def _comparison_warnings(found: Sequence[Comparison]) -> list[str]:
 
 
 def headline_section(facts: Facts, judgement: Judgement) -> str:
-    """One sentence per candidate, how sure it is and what to do; of very many candidates a table, or which path is best."""
+    """One sentence per candidate, how sure it is and what to do, then all candidates in a table; of very many the table alone, or
+    which path is best."""
     found = headlines(facts, judgement)
     if not found:
         return ""
@@ -161,8 +166,9 @@ def headline_section(facts: Facts, judgement: Judgement) -> str:
         lines = [*(markdown(line) for line in path_lines(judgement.path_rankings)), f"Next: {_recommend(facts.head)}"]
         return "## What to know first\n\n" + "".join(f"{line}\n\n" for line in lines).removesuffix("\n")
     if len(found) > MOST_IN_FULL:
-        return "## What to know first\n\n" + every_loss(judgement.losses)
-    return "## What to know first\n\n" + "\n".join(line for headline in found for line in headline_lines(headline)) + "\n"
+        return "## What to know first\n\n" + lead_table(judgement)
+    lines = "\n".join(line for headline in found for line in headline_lines(headline))
+    return f"## What to know first\n\n{lines}\n\n{lead_table(judgement)}"
 
 
 def _recommend(head: EvaluationHead) -> str:
@@ -196,11 +202,8 @@ def paragraphs(judgement: Judgement) -> Iterator[tuple[Decomposition, str]]:
     return ((one, paragraph(one, wordings.get(one.candidate, ""))) for one in judgement.decompositions)
 
 
-_CODES = "RR, RN, NR, NN: first what the model was told, then where its replies ran; R the reference, N the candidate's own.\n"
-
-
 def _plain_words(judgement: Judgement) -> str:
-    scores = "\n".join(("## In plain words", "", _paragraphs(text for _, text in paragraphs(judgement)), _CODES))
+    scores = f"## In plain words\n\n{_paragraphs(text for _, text in paragraphs(judgement))}"
     topics = (f"### {name}\n\n{_paragraphs(lines)}" for name, lines in _topics(judgement).items() if lines)
     return "\n".join((scores, *topics))
 

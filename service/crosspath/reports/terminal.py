@@ -1,4 +1,4 @@
-"""The report for a terminal: a screen per candidate with headline, 2x2, effects with intervals, how far trials get, causes.
+"""The report for a terminal: all candidates in a table, then a screen each with headline, 2x2, effects, how far trials get.
 
 Plain text of a given width: no colour, no cursor movement. Foreign texts are shown as one line each, whatever they hold.
 """
@@ -14,11 +14,12 @@ from rich.text import Text
 
 from crosspath.analysis.coverage import infeasible_only
 from crosspath.analysis.decompose import as_deployed
-from crosspath.analysis.wording import NONE, control_line, effect_label, percent, points, span, spend_line, title
+from crosspath.analysis.wording import NONE, control_line, effect_label, points, span, spend_line, title
 from crosspath.escaping import one_line
 from crosspath.reports.cause_words import causes_counted
 from crosspath.reports.funnel_tables import STAGE_WORDS
 from crosspath.reports.headlines import PLACE_WORDS, headlines
+from crosspath.reports.lead_table import LEAD_COLUMNS, LEAD_NOTE, lead_rows, rate_words, unranked
 from crosspath.reports.published_tables import COLUMNS, published_lines, published_rows
 from crosspath.reports.sections import MOST_IN_FULL, about_line, beside_lines, grave_lines, in_short, warning_lines
 from crosspath.types import Cell, Decomposition, Effect, Estimate, Facts, Funnel, Headline, Judgement, Losses, Published
@@ -56,6 +57,9 @@ def _opening(facts: Facts, judgement: Judgement, width: int) -> Iterator[str]:
     yield f"{_wrapped(f'crosspath report of {head.id}', width)}\n{_wrapped(about_line(facts), width)}"
     lines = [*grave_lines(judgement, head), *warning_lines(judgement)]
     yield "\n".join(_wrapped(f"! {line}", width, "  ") for line in lines)
+    if (rows := lead_rows(judgement)) and not in_short(judgement):
+        yield _drawn(width, LEAD_COLUMNS, rows)
+        yield "\n".join(_wrapped(line, width, "  ") for line in (LEAD_NOTE, unranked(judgement)) if line)
 
 
 def _rest(facts: Facts, judgement: Judgement, width: int) -> Iterator[str]:
@@ -138,7 +142,7 @@ def _square(cell: Cell | None, not_applicable: str | None) -> str:
     if cell is None:
         return f"not applicable: {not_applicable}" if not_applicable else NONE
     unseen = f" (+{cell.planned - cell.scored} without a verdict)" if cell.scored < cell.planned else ""
-    return f"{cell.passed} of {cell.scored} right, {percent(cell.rate.value)}{unseen}"
+    return f"{cell.passed} of {cell.scored} right, {rate_words(cell)}{unseen}"
 
 
 def _effects(one: Decomposition) -> Rows:
