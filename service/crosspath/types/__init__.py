@@ -26,6 +26,16 @@ from crosspath.types.cards import (
 from crosspath.types.contracts import Contract, External, LayerSpec, PathSpec, ToolSpec
 from crosspath.types.costs import CandidateCost, Origin, SessionSpend, Usages
 from crosspath.types.evaluations import EvaluationHead, EvaluationStatus, Facts, Judgement, Lock, PlannedCell, Text
+from crosspath.types.explaining import (
+    Axis,
+    Comparability,
+    ComparedSide,
+    Explanation,
+    FieldDifference,
+    IdentifiedEffect,
+    Part,
+    PartStep,
+)
 from crosspath.types.funnels import Breakdown, FormatDamage, Funnel, FunnelStage, Grouping, ValidatorSensitivity
 from crosspath.types.gates import (
     VERDICT_FORMAT,
@@ -109,6 +119,7 @@ __all__ = [
     "Apart",
     "Arrangement",
     "Attempt",
+    "Axis",
     "Boundary",
     "Breakdown",
     "Candidate",
@@ -129,7 +140,9 @@ __all__ = [
     "Choice",
     "Cleanup",
     "Command",
+    "Comparability",
     "Compare",
+    "ComparedSide",
     "Comparison",
     "Contract",
     "Control",
@@ -150,9 +163,11 @@ __all__ = [
     "Example",
     "ExecResult",
     "Execution",
+    "Explanation",
     "External",
     "Facts",
     "Fault",
+    "FieldDifference",
     "FileEntry",
     "FinalState",
     "FormatDamage",
@@ -165,6 +180,7 @@ __all__ = [
     "Grouping",
     "Headline",
     "Hop",
+    "IdentifiedEffect",
     "Judgement",
     "LayerSpec",
     "Limit",
@@ -184,6 +200,8 @@ __all__ = [
     "Over",
     "Package",
     "PairOrder",
+    "Part",
+    "PartStep",
     "Partition",
     "PartitionGap",
     "PathCost",
