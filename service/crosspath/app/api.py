@@ -2,8 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -12,7 +11,7 @@ from crosspath.app.cluster import require_listener
 from crosspath.app.collecting import without_collection
 from crosspath.app.derive import derivation_words, replay_resolved, validate_resolved
 from crosspath.app.evaluation import Evaluation
-from crosspath.app.finding import find_facts, require_store
+from crosspath.app.finding import find_facts, open_ledger, require_store
 from crosspath.app.published import import_published as import_published
 from crosspath.app.readiness import beforehand, check_ready, executor_kind, in_sandbox, require_executor, resolved_spec
 from crosspath.app.recommending import recommendations
@@ -61,7 +60,7 @@ def evaluate(
         require_listener(resolved.spec.executor.address)
     for sentence in beforehand(resolved):
         notify(sentence)
-    with _ledger(directory, notify) as ledger:
+    with open_ledger(directory, notify) as ledger:
         tracker = _checked_tracker(directory) if track else None
         opened = open_evaluation(ledger, resolved)
         _tell_resumption(opened, notify)
@@ -100,7 +99,7 @@ def replay(
     require_executor(executor)
     directory = adapters.store_directory(store)
     require_store(directory, evaluation)
-    with _ledger(directory, notify) as ledger:
+    with open_ledger(directory, notify) as ledger:
         source = find_facts(ledger, evaluation)
         _tell_source(source, evaluation, notify)
         plan = replay_resolved(source, transports, own_paths or {}, base or Path.cwd(), every=all_transports)
@@ -156,7 +155,7 @@ def validate(
     """
     directory = adapters.store_directory(store)
     require_store(directory, evaluation)
-    with _ledger(directory, notify) as ledger:
+    with open_ledger(directory, notify) as ledger:
         source = find_facts(ledger, evaluation)
         _tell_source(source, evaluation, notify)
         suites = chosen_suites((validator,) if isinstance(validator, str) else validator, Path.cwd(), notify)
@@ -236,22 +235,12 @@ def log(evaluation: str, *, store: str | Path | None = None, traces: int | Liter
         raise ConfigError(f"{traces} is no number of traces; write 0 or more, or all", field="traces")
     directory = adapters.store_directory(store)
     require_store(directory, evaluation)
-    with _ledger(directory, lambda _: None) as ledger:
+    with open_ledger(directory, lambda _: None) as ledger:
         facts = find_facts(ledger, evaluation)
         concluded = _conclude(ledger, facts, _checked_tracker(directory, facts.head.mlflow_uri, traces))
     if concluded.tracking_error:
         raise TrackerError(concluded.tracking_error)
     return concluded
-
-
-@contextmanager
-def _ledger(directory: Path, notify: Callable[[str], None]) -> Iterator[Ledger]:
-    ledger = Ledger(directory)
-    try:
-        ledger.lease.acquire(on_wait=notify)
-        yield ledger
-    finally:
-        ledger.close()
 
 
 def _checked_tracker(directory: Path, stored: str | None = None, traces: int | Literal["all"] | None = None) -> Tracker:

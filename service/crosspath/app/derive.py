@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,17 @@ from crosspath.app.resolve import Resolved, path_specs
 from crosspath.errors import ConfigError
 from crosspath.pipeline.plan import Plan, make_plan
 from crosspath.spec import Spec, load_spec
+from crosspath.spec.sections import LimitsSection
 from crosspath.store.ledger import Ledger
 from crosspath.styles import PLAIN
-from crosspath.transports import assemble, find_path, preset_names
+from crosspath.transports import assemble, find_path, parse_path, preset_names
 from crosspath.types import Candidate, Contract, Facts, PathSpec, RequestStyle, Text, canonical_json, digest
 
 LONGEST_NAME = 60
 """Letters of a candidate's name, as specs allow them."""
 _HALF = 26
+FOR_A_GATE = "replay as deployed, for a gate"
+"""Derivation of what a gate replays: nobody asked for it as an evaluation."""
 MOST_NAMED = 6
 """So many paths at most are named in the words for a replay."""
 
@@ -45,6 +49,32 @@ def replay_resolved(
     if not candidates:
         raise ConfigError("no path fits the contracts of this evaluation", field="--all-transports")
     return _resolved(source, _plan(source, _named(candidates), known))
+
+
+def deployed_resolved(source: Facts, names: Sequence[str], own_paths: Mapping[str, Any], base: Path) -> Resolved:
+    """The plan that sends the replies of some candidates through their own paths once more, each as deployed and with its
+    controls. Names, contracts and chains are those of the source; a harness of the user's own is taken as it is now.
+
+    Raises:
+        ConfigError: a harness is not there any more.
+    """
+    candidates = tuple(candidate for candidate in source.lock.candidates if candidate.name in names)
+    used = {candidate.transport for candidate in candidates} | {source.lock.reference.transport}
+    stored = {spec.name: spec for spec in source.path_specs}
+    now = {name: _as_now(stored[name], source, own_paths, base) for name in used & stored.keys()}
+    resolved = _resolved(source, _plan(source, candidates, stored | now))
+    return replace(resolved, spec=resolved.spec.model_copy(update={"limits": LimitsSection()}))
+
+
+def _as_now(spec: PathSpec, source: Facts, own_paths: Mapping[str, Any], base: Path) -> PathSpec:
+    """A harness where the given spec has it, else where it was; a function is looked for as the source's spec names it."""
+    if spec.external is None:
+        return spec
+    written = dict(source.head.spec.get("transports", {})) if spec.external.function else {}
+    written |= own_paths
+    if spec.name not in written:
+        return identify(spec, base)
+    return identify(parse_path(spec.name, written[spec.name], f"transports.{spec.name}"), base)
 
 
 def derivation_words(resolved: Resolved) -> str:

@@ -1,15 +1,28 @@
 """Evaluations by name: an id in the ledger, ``latest``, or an MLflow run."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from crosspath.app import adapters
 from crosspath.app.collecting import without_collection
+from crosspath.app.derive import FOR_A_GATE
 from crosspath.errors import ConfigError, TrackerError
 from crosspath.store.bundle import read_bundle
 from crosspath.store.ledger import Ledger
 from crosspath.types import EvaluationHead, Facts
+
+
+@contextmanager
+def open_ledger(directory: Path, notify: Callable[[str], None]) -> Iterator[Ledger]:
+    """The ledger of a store, to write to; waits for another process that uses it, and tells ``notify`` of that."""
+    ledger = Ledger(directory)
+    try:
+        ledger.lease.acquire(on_wait=notify)
+        yield ledger
+    finally:
+        ledger.close()
 
 
 def find_facts(ledger: Ledger, evaluation: str) -> Facts:
@@ -27,10 +40,11 @@ def find_facts(ledger: Ledger, evaluation: str) -> Facts:
 
 
 def find_head(ledger: Ledger, evaluation: str) -> EvaluationHead | None:
-    """The head of an evaluation of the ledger by its id, ``latest``, or the run that it was logged as."""
+    """The head of an evaluation of the ledger by its id, ``latest`` (what a gate replayed is none), or the run that it was
+    logged as."""
     heads = ledger.heads()
     if evaluation == "latest":
-        return heads[-1] if heads else None
+        return next((head for head in reversed(heads) if head.derivation != FOR_A_GATE), None)
     return next((head for head in heads if evaluation in (head.id, head.mlflow_run)), None)
 
 

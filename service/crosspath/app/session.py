@@ -47,6 +47,8 @@ class Derivation:
     source: str
     how: str
     trials: Sequence[Trial]
+    identity: str = ""
+    """What else tells it from other derivations of evaluations with that id: ids are counted in each ledger."""
 
 
 @dataclass(frozen=True)
@@ -61,18 +63,31 @@ class Opened:
 
 def open_evaluation(ledger: Ledger, resolved: Resolved, derivation: Derivation | None = None) -> Opened:
     """Resume the unfinished evaluation of this very configuration, or start a new one."""
-    resume_digest = digest([resolved.resume_digest, derivation.source if derivation else None])
+    resume_digest = digest([resolved.resume_digest, *_origin(derivation)])
     if known := ledger.unfinished(resume_digest):
         in_flight = ledger.abandon_in_flight(known)
         return Opened(ledger.facts(known), True, in_flight)
     now = time.time()
-    facts = Facts(
+    facts = planned_facts(resolved, ledger.new_id(resolved.spec.name, now), now, resume_digest, derivation)
+    ledger.open_evaluation(facts)
+    return Opened(ledger.facts(facts.head.id), False, 0)
+
+
+def _origin(derivation: Derivation | None) -> tuple[str | None, ...]:
+    if derivation is None:
+        return (None,)
+    return (derivation.source, derivation.identity) if derivation.identity else (derivation.source,)
+
+
+def planned_facts(resolved: Resolved, name: str, now: float, spec_digest: str, derivation: Derivation | None = None) -> Facts:
+    """An evaluation of which nothing was done yet."""
+    return Facts(
         head=EvaluationHead(
-            id=ledger.new_id(resolved.spec.name, now),
+            id=name,
             name=resolved.spec.name,
             created_at=now,
             spec=resolved.spec.resolved(),
-            spec_digest=resume_digest,
+            spec_digest=spec_digest,
             kind=resolved.spec.kind,
             experiment=resolved.spec.experiment,
             derived_from=derivation.source if derivation else None,
@@ -92,8 +107,6 @@ def open_evaluation(ledger: Ledger, resolved: Resolved, derivation: Derivation |
         attempts=(),
         replays=(),
     )
-    ledger.open_evaluation(facts)
-    return Opened(ledger.facts(facts.head.id), False, 0)
 
 
 def gather(

@@ -56,6 +56,7 @@ def _tree() -> typer.Typer:
         card_commands,
         catalogue_commands,
         evaluation_commands,
+        gate_command,
         house_commands,
         import_command,
         noise_command,
@@ -74,6 +75,7 @@ def _tree() -> typer.Typer:
     noise_command.register(app)
     scan_command.register(app)
     card_commands.register(app)
+    gate_command.register(app)
     house_commands.register(app)
     return app
 

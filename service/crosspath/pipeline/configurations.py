@@ -17,6 +17,21 @@ def configuration_of(facts: Facts, candidate: Candidate) -> dict[str, str]:
     return flat(candidate_values(facts, candidate) | cell_values(facts, contract, transport) | shared_values(facts))
 
 
+NOT_IN_A_SPEC = (
+    "model.served", "model.fingerprint", "kind", "spec.digest", "lock.digest", "toolchain", "packages", "commit", "dirty",
+)  # fmt: skip
+"""Fields, or what stands before the dot of theirs, that are found out when it runs, or are of the whole evaluation."""
+
+
+def from_spec(configuration: Mapping[str, str]) -> dict[str, str]:
+    """The fields that a spec decides for its candidate, before anything was asked or executed."""
+    return {
+        name: value
+        for name, value in configuration.items()
+        if not any(name == one or name.startswith(f"{one}.") for one in NOT_IN_A_SPEC)
+    }
+
+
 def candidate_values(facts: Facts, candidate: Candidate) -> dict[str, object]:
     """The candidate's own axes, but for contract and path, which each cell has its own of; mappings are nested."""
     generation, lock = candidate.generation, facts.lock

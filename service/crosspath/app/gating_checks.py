@@ -1,0 +1,91 @@
+"""What a gate asks of its evidence beside the policy: that what is judged is what was evaluated, and that both sides met the
+same machine."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from crosspath.pipeline.configurations import configuration_of, from_spec
+from crosspath.pipeline.gate import GateOutcome
+from crosspath.pipeline.toolchains import mixture
+from crosspath.types import Evidence, EvidenceCheck, Facts
+
+AGAIN = "evaluate the candidate as it is now (crosspath run), then gate that evaluation"
+"""What helps where evidence is not about what would be released."""
+
+
+def candidate_configuration(evidence: Evidence, replayed: Facts, candidate: str) -> dict[str, str]:
+    """The configuration of a candidate as its evaluation had it; texts and tasks are those of the replay, which are the same."""
+    known = replayed.model_copy(update={"head": evidence.head, "lock": evidence.lock, "cells": evidence.cells})
+    return configuration_of(known, next(one for one in evidence.lock.candidates if one.name == candidate))
+
+
+def paths_check(side: str, evidence: Evidence, replayed: Facts) -> EvidenceCheck:
+    """Whether every reply travelled now as it did when it was evaluated: the same layers, the same harness."""
+    before = {(cell.candidate, cell.name, cell.control): (cell.transport, cell.path) for cell in evidence.cells}
+    now = {(cell.candidate, cell.name, cell.control): (cell.transport, cell.path) for cell in replayed.cells}
+    changed = {then[0]: (then[1], now[key][1]) for key, then in before.items() if key in now and now[key] != then}
+    own = {spec.name for spec in replayed.path_specs if spec.external}
+    words = "; ".join(
+        f"{'the harness' if name in own else 'the path'} {name} is not what was evaluated (digest {was[:12]}, now {is_[:12]})"
+        for name, (was, is_) in changed.items()
+    )
+    paths = len({path for _, path in now.values()})
+    sentence = f"{side}: {words}" if changed else f"{side}: all {paths} paths are as they were evaluated"
+    return EvidenceCheck(name=f"{side} paths", ok=not changed, sentence=f"{sentence}.")
+
+
+def toolchain_check(sides: Sequence[Facts]) -> EvidenceCheck:
+    """Whether all replays ran with the same programs, in the same sandbox."""
+    name = "same toolchain"
+    mixed = next(filter(None, map(mixture, sides)), None)
+    if mixed:
+        return EvidenceCheck(name=name, ok=False, sentence=mixed)
+    if any(side.lock.toolchain != sides[0].lock.toolchain for side in sides):
+        return EvidenceCheck(name=name, ok=False, sentence="The two sides were replayed with different programs or sandboxes.")
+    used = sides[0].lock.toolchain
+    where = f"in {used.sandbox}" if used else "on this machine"
+    whose = "both sides" if len(sides) > 1 else "the candidate"
+    return EvidenceCheck(name=name, ok=True, sentence=f"All replies of {whose} were replayed for this gate, {where}.")
+
+
+def spec_check(evidence: Mapping[str, str], spec: Mapping[str, str]) -> EvidenceCheck:
+    """Whether the spec that would be released resolves to what was evaluated, field by field."""
+    was, is_ = from_spec(evidence), from_spec(spec)
+    names = [name for name in sorted(was.keys() | is_.keys()) if was.get(name, "unset") != is_.get(name, "unset")]
+    words = ", ".join(f"{name} ({_short(was.get(name, 'unset'))}, now {_short(is_.get(name, 'unset'))})" for name in names)
+    sentence = (
+        f"The spec is not what was evaluated: {words}." if names else f"The spec is what was evaluated, in all {len(was)} fields."
+    )
+    return EvidenceCheck(name="spec", ok=not names, sentence=sentence)
+
+
+def baseline_check(reason: str) -> EvidenceCheck:
+    """There is no baseline, and rules need one."""
+    return EvidenceCheck(name="baseline", ok=False, sentence=f"{reason[:1].upper()}{reason[1:].rstrip('.')}.")
+
+
+def with_checks(outcome: GateOutcome, further: Sequence[EvidenceCheck]) -> GateOutcome:
+    """The outcome with further checks of the evidence; one that does not hold makes it INVALID, whatever else was found."""
+    failed = [check for check in further if not check.ok]
+    checks = (*further, *outcome.checks)
+    if not failed:
+        return GateOutcome(outcome.status, checks, outcome.rules, outcome.reasons, outcome.next_steps)
+    invalid = outcome.status == "INVALID"
+    reasons = (*(check.sentence for check in failed), *(outcome.reasons if invalid else ()))
+    steps = (*_steps(failed), *(outcome.next_steps if invalid else ()))
+    return GateOutcome("INVALID", checks, outcome.rules, reasons, tuple(dict.fromkeys(steps)))
+
+
+def _steps(failed: Sequence[EvidenceCheck]) -> Iterator[str]:
+    for check in failed:
+        if check.name == "same toolchain":
+            yield "gate again: both sides are then replayed from the start"
+        elif check.name == "baseline":
+            yield "name a baseline that can be read with --baseline, or gate with a policy without rules against one"
+        elif check.name.startswith("baseline"):
+            yield "bring back what the baseline was evaluated with, or evaluate the baseline again with what there is now"
+        else:
+            yield AGAIN
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:37]}..."
