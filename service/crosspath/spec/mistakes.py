@@ -49,6 +49,8 @@ def problem_of(details: ErrorDetails, fields_at: Callable[[Place], Iterable[str]
         return f"unknown field; {near(str(place[-1]), fields_at(place[:-1]))}"
     if details["type"] == "missing":
         return "is missing"
+    if details["type"] == "rule":
+        return str(context["problem"])
     if details["type"] == "value_error":
         return str(context["error"]) if isinstance(value, dict) else f"{_short(value)}: {context['error']}"
     message, hint = details["msg"], ""

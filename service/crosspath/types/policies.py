@@ -7,6 +7,7 @@ All shares and differences of shares are from 0 to 1: 0.05 is five points.
 from typing import Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from crosspath.types.base import Record
 
@@ -19,6 +20,13 @@ Metric = Literal[
 Over = Literal["task_population", "these_tasks", "these_replies"]
 RuleTier = Literal["block", "warn"]
 BOUNDS = ("at_least", "at_most", "margin", "times_baseline")
+HIGHER_IS_BETTER: frozenset[Metric] = frozenset(
+    {"pass_rate", "reference_rate", "damage", "compensation", "matched_gap", "pass_hat"}
+)
+EFFECTS: frozenset[Metric] = frozenset({"damage", "compensation", "matched_gap"})
+"""Differences of shares, negative where something is lost."""
+AMOUNTS: frozenset[Metric] = frozenset({"usd_per_pass", "tokens_per_pass", "latency_p50_s", "latency_p90_s", "latency_p99_s"})
+"""What is no share: known exactly for these replies, and of no others."""
 
 
 class EvidenceRef(Record):
@@ -78,6 +86,98 @@ class PolicyRule(Record):
     candidate: str | None = None
     """Another candidate of the same evaluation. Default: the one that is gated."""
 
+    @property
+    def title(self) -> str:
+        """Its name, or the metric with its bound."""
+        bound = next((f"{name} {_short(value)}" for name in BOUNDS if (value := getattr(self, name)) is not None), "")
+        metric = f"pass^{self.k}" if self.metric == "pass_hat" else self.metric
+        about = f"{self.candidate} " if self.candidate else ""
+        return self.name or f"{about}{metric} {bound.replace('_', ' ')}{' of ' + self.over if self.over else ''}".strip()
+
+    @property
+    def generalises_to(self) -> Over:
+        """``over``, with its default written out."""
+        return self.over or ("these_replies" if self.metric in AMOUNTS else "task_population")
+
+    @property
+    def lowest(self) -> int:
+        """The least value of a share or a difference of shares."""
+        return -1 if self.metric in EFFECTS else 0
+
+    @property
+    def against_baseline(self) -> bool:
+        """Whether it can't be judged without a baseline."""
+        return self.margin is not None or self.times_baseline is not None
+
+    @model_validator(mode="after")
+    def _can_be_judged(self) -> Self:
+        problem = _problem_of_bounds(self) or _problem_of_value(self) or _problem_of_scope(self)
+        if problem is not None:
+            raise PydanticCustomError("rule", "{problem}", {"field": problem[0], "problem": problem[1]})
+        return self
+
+
+def _short(value: float) -> str:
+    return f"{value:.10g}"
+
+
+_Problem = tuple[str, str] | None
+"""Field of a rule, and what is wrong with it."""
+
+
+def _problem_of_bounds(rule: PolicyRule) -> _Problem:
+    """A rule has one bound, on the side on which its metric gets worse."""
+    given = [name for name in BOUNDS if getattr(rule, name) is not None]
+    if not given:
+        return "metric", f"{rule.metric} has no bound: give one of {', '.join(BOUNDS)}"
+    if len(given) > 1:
+        return given[1], f"a second bound beside {given[0]}: a rule has one, so write two rules"
+    if rule.metric in HIGHER_IS_BETTER and rule.at_most is not None:
+        hint = " (it is negative where something is lost: at_least: -0.05 allows five points)" if rule.metric in EFFECTS else ""
+        return "at_most", f"{_short(rule.at_most)}: {rule.metric} is better when it is higher: write at_least{hint}"
+    if rule.metric not in HIGHER_IS_BETTER and rule.at_least is not None:
+        return "at_least", f"{_short(rule.at_least)}: {rule.metric} is better when it is lower: write at_most"
+    return None
+
+
+def _problem_of_value(rule: PolicyRule) -> _Problem:
+    """A bound that everything meets, or nothing can be shown to meet, is none."""
+    if rule.metric in AMOUNTS:
+        if rule.margin is not None:
+            return "margin", f"{_short(rule.margin)}: {rule.metric} is no share: write times_baseline, such as 1.1, or at_most"
+        if rule.at_most is not None and rule.at_most <= 0:
+            return "at_most", f"must be greater than 0, not {_short(rule.at_most)}"
+        return None
+    if rule.times_baseline is not None:
+        return "times_baseline", f"{_short(rule.times_baseline)}: {rule.metric} is a share: write margin, such as 0.05"
+    if rule.margin is not None:
+        wrong = rule.margin >= 1 - rule.lowest
+        return ("margin", f"must be a difference of shares, such as 0.05 for five points, not {rule.margin:g}") if wrong else None
+    name, bound = ("at_least", rule.at_least) if rule.at_least is not None else ("at_most", rule.at_most)
+    assert bound is not None
+    exact = rule.over == "these_replies"
+    if not rule.lowest <= bound <= 1:
+        return name, f"must be a share from {rule.lowest} to 1 (0.05 is five points), not {_short(bound)}"
+    if bound == (rule.lowest if name == "at_least" else 1):
+        return name, f"{_short(bound)} is met by anything: write another number, or leave the rule out"
+    if bound == (1 if name == "at_least" else 0) and not exact:
+        right = "at_least: 0.99" if name == "at_least" else "at_most: 0.01"
+        return name, f"{_short(bound)} is shown by no number of trials: write what is near enough, such as {right}"
+    return None
+
+
+def _problem_of_scope(rule: PolicyRule) -> _Problem:
+    if rule.metric == "pass_hat" and rule.k is None:
+        return "metric", "pass_hat needs k: how many trials of a task have to pass all, such as k: 3"
+    if rule.metric != "pass_hat" and rule.k is not None:
+        return "k", f"{rule.k}: belongs to pass_hat, not to {rule.metric}"
+    if rule.metric in AMOUNTS and rule.over not in (None, "these_replies"):
+        return "over", f"{rule.over}: {rule.metric} is known of these replies only: write these_replies, or leave it out"
+    if rule.over == "these_replies" and rule.metric not in AMOUNTS | {"damage"}:
+        right = "these_tasks or task_population"
+        return "over", f"these_replies: {rule.metric} of these very replies says nothing of the next ones: write {right}"
+    return None
+
 
 class PolicyEvidence(Record):
     """What the evidence itself must be, or there is no verdict (INVALID)."""
@@ -97,7 +197,7 @@ class PolicyEvidence(Record):
     min_trials: int = Field(default=1, ge=1)
     min_hostile: float = Field(default=0.25, ge=0, le=1)
     """Share of the tasks that must be of tier 1 to 3: an easy set shows nothing. Not asked of tasks without tiers."""
-    suites: tuple[str, ...] = ("exact",)
+    suites: tuple[str, ...] = Field(default=("exact",), min_length=1)
     """Validators that are strict enough."""
     min_mutations_rejected: float = Field(default=1.0, ge=0, le=1)
     """Share of the mutations of the right final states that the suite must reject."""
@@ -120,3 +220,18 @@ class Policy(Record):
     """Default: what `--baseline` names."""
     evidence: PolicyEvidence = PolicyEvidence()
     rules: tuple[PolicyRule, ...] = Field(min_length=1)
+
+    @property
+    def blocking(self) -> tuple[PolicyRule, ...]:
+        """The rules that decide."""
+        return tuple(rule for rule in self.rules if rule.tier == "block")
+
+    @model_validator(mode="after")
+    def _decides(self) -> Self:
+        if not self.blocking:
+            raise ValueError("no rule has `tier: block`, so nothing would decide")
+        titles = [rule.title for rule in self.rules]
+        twice = next((title for number, title in enumerate(titles) if title in titles[:number]), None)
+        if twice is not None:
+            raise ValueError(f"two rules are called {twice!r}: give one of them another `name`")
+        return self
