@@ -145,6 +145,14 @@ class Registry(Protocol):
         """
         ...
 
+    def aliases(self, model: str) -> Mapping[str, int]:
+        """Alias -> version that it points to now; empty where there is no such model.
+
+        Raises:
+            TrackerError: the server can't be reached.
+        """
+        ...
+
     def log_verdict(self, verdict: Verdict, directory: Path, experiment: str) -> "RunRef":
         """A run of its own for a verdict, with its directory as artifacts; the same verdict again changes nothing.
 

@@ -48,6 +48,12 @@ def history(entries: Iterable[Decision], alias: str) -> AliasHistory:
     return AliasHistory(tuple(judged))
 
 
+def place(known: AliasHistory) -> int | None:
+    """Where the alias belongs by its history: where the last entry goes that was not withdrawn; None: nowhere."""
+    counting = [one for one in known.entries if one.state in ("done", "unfinished")]
+    return counting[-1].to_version if counting else None
+
+
 def judged(entries: Iterable[Decision]) -> tuple[Decision, ...]:
     """The entries of all aliases in the order of their numbers, each with its state."""
     known = list(entries)

@@ -14,7 +14,7 @@ def alias_version(registry: Registry, model: str, alias: str) -> int | None:
 
     A gate asks this before it starts, and gives the answer to :func:`promote`: who moves the alias meanwhile is not overrun.
     """
-    return next((one.version for one in registry.versions(model) if alias in one.aliases), None)
+    return registry.aliases(model).get(alias)
 
 
 def promote(

@@ -6,7 +6,6 @@ from pydantic import Field
 
 from crosspath.types.base import Record
 
-
 DecisionState = Literal["done", "unfinished", "overtaken", "withdrawn"]
 
 
@@ -48,5 +47,7 @@ class Decision(Record):
     """Seconds since 1970."""
     state: DecisionState
     """``done``: the alias was moved; ``unfinished``: the entry is in force and the alias was not moved yet, or nobody saw it;
-    ``overtaken``: another entry came first, so this one never counted; ``withdrawn``: it was in force, but somebody else had moved
-    the alias, so it was not carried out."""
+    ``overtaken``: another entry came first, so this one never counted; ``withdrawn``: it was in force, but the alias was no more
+    where it should have been, so nothing was moved."""
+    token: str = ""
+    """Random: whoever wrote the entry finds it again, even where the answer of the server was lost."""

@@ -4,32 +4,20 @@ Everything is logged after the evaluation is finished and safe elsewhere; loggin
 what an interrupted attempt left, and never adds a second copy.
 """
 
-import os
-import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from crosspath.adapters.mlflow_tracker.addresses import (
-    absolute,
-    artifacts_beside,
-    database_file,
-    evaluation_url,
-    without_password,
-)
+from crosspath.adapters.mlflow_tracker.addresses import evaluation_url
+from crosspath.adapters.mlflow_tracker.connection import Connection
 from crosspath.adapters.mlflow_tracker.layout import EVALUATION_TAG, MAX_ROWS, MAX_STAGED, Layout, layout
 from crosspath.adapters.mlflow_tracker.reading import logged_traces
-from crosspath.adapters.mlflow_tracker.runs import BUNDLE, PARENT_TAG, RunLogger, Store
-from crosspath.adapters.mlflow_tracker.vendor import MlflowClient, TracingClient
-from crosspath.errors import StoreError, TrackerError, boundary
+from crosspath.adapters.mlflow_tracker.runs import BUNDLE, PARENT_TAG, RunLogger
+from crosspath.adapters.mlflow_tracker.vendor import TracingClient
+from crosspath.errors import StoreError, TrackerError
 from crosspath.store.bundle import read_bundle
 from crosspath.types import Facts, Judgement
-
-WAIT_FOR_LOCK_S = 5
-PROBE = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0", "MLFLOW_HTTP_REQUEST_TIMEOUT": "6"}
-"""The first answer of a server is waited for six seconds, once."""
 
 
 @dataclass(frozen=True)
@@ -57,17 +45,14 @@ class MlflowTracker:
         task whatever ``max_rows`` says; None: the usual number, and an evaluation that was logged with another stays as it is.
         ``max_rows`` bounds the rows, one per task and run, of one evaluation; each takes about 15 ms to 60 ms.
         """
-        tracking_uri = absolute(tracking_uri)
-        self._uri = tracking_uri
-        self._name = without_password(tracking_uri, tracking_uri)
+        self._connection = Connection(tracking_uri, artifact_root)
         self._traces = traces
         self._max_rows = max_rows
-        self._artifact_root = artifact_root or artifacts_beside(tracking_uri)
 
     @property
     def uri(self) -> str:
         """The store's or server's address, with ``***`` for a password: it is stored and printed."""
-        return self._name
+        return self._connection.name
 
     def check(self) -> None:
         """Ask the store for a sign of life, before anything is spent on results that it could not keep.
@@ -75,7 +60,7 @@ class MlflowTracker:
         Raises:
             TrackerError: it does not answer within a few seconds.
         """
-        self._client()
+        self._connection.client()
 
     def log(self, facts: Facts, judgement: Judgement, bundle: Path, parent_run: str | None = None) -> MlflowRef:
         """Log one finished evaluation; the same one again changes nothing, or finishes what was interrupted.
@@ -85,12 +70,12 @@ class MlflowTracker:
         """
         content = self._layout(facts, judgement)
         content.check()
-        client = self._client()
-        with self._calling(f"logging {facts.head.id} to MLflow"):
-            store = Store(client, TracingClient(self._uri), self._name, self._artifact_root)
+        client = self._connection.client()
+        with self._connection.calling(f"logging {facts.head.id} to MLflow"):
+            store = self._connection.store(client)
             traces = None if self._traces is None else str(self._traces)
             logged = RunLogger(store, content, bundle, traces).run(facts, parent_run)
-        return MlflowRef(logged.parent, evaluation_url(self._uri, logged.experiment, *logged.runs))
+        return MlflowRef(logged.parent, evaluation_url(self._connection.uri, logged.experiment, *logged.runs))
 
     def _layout(self, facts: Facts, judgement: Judgement) -> Layout:
         if self._traces == "all":
@@ -103,13 +88,13 @@ class MlflowTracker:
         Raises:
             TrackerError: no such run, it holds no evaluation, or the bundle is damaged.
         """
-        client = self._client()
-        with self._calling(f"no evaluation in run {run_id}"):
+        client = self._connection.client()
+        with self._connection.calling(f"no evaluation in run {run_id}"):
             tags = client.get_run(run_id).data.tags
             parent = tags.get(PARENT_TAG, run_id) if EVALUATION_TAG in tags else run_id
             into.mkdir(parents=True, exist_ok=True)
             if not client.list_artifacts(parent, BUNDLE):
-                raise TrackerError(f"run {run_id} at {self._name} holds no evaluation of Crosspath")
+                raise TrackerError(f"run {run_id} at {self._connection.name} holds no evaluation of Crosspath")
             found = Path(client.download_artifacts(parent, BUNDLE, str(into)))
         _require_readable(found, run_id)
         return found
@@ -121,30 +106,9 @@ class MlflowTracker:
             ConfigError: there is no such experiment or run.
             TrackerError: the server can't be reached, or refuses.
         """
-        client = self._client()
-        with self._calling(f"reading traces of {named}"):
-            yield from logged_traces(client, TracingClient(self._uri), named)
-
-    @contextmanager
-    def _calling(self, doing: str) -> Iterator[None]:
-        """Any error of MLflow as one line, without the password that its address may hold."""
-        try:
-            with boundary(TrackerError, f"{doing} at {self._name}"):
-                yield
-        except TrackerError as error:
-            raise TrackerError(without_password(str(error), self._uri)) from error
-
-    def _client(self) -> MlflowClient:
-        """A client of a store that was seen to answer within a few seconds."""
-        try:
-            with _environment(PROBE), boundary(TrackerError, "no answer"):
-                _require_writable(database_file(self._uri))
-                client = MlflowClient(self._uri, self._uri)
-                client.search_experiments(max_results=1)
-        except TrackerError as error:
-            reason = without_password(str(error.__cause__).strip().splitlines()[0][:160], self._uri)
-            raise TrackerError(f"MLflow at {self._name} can't be used ({reason})") from error
-        return client
+        client = self._connection.client()
+        with self._connection.calling(f"reading traces of {named}"):
+            yield from logged_traces(client, TracingClient(self._connection.uri), named)
 
 
 def _require_readable(bundle: Path, run_id: str) -> None:
@@ -152,35 +116,3 @@ def _require_readable(bundle: Path, run_id: str) -> None:
         read_bundle(bundle)
     except StoreError as error:
         raise TrackerError(f"run {run_id} holds a damaged evaluation: {error}") from error
-
-
-def _require_writable(database: Path | None) -> None:
-    """Ask for the right to write, once. MLflow itself asks for a minute, with a warning each time.
-
-    A database that is made here keeps a write-ahead log: MLflow commits about twice a row, each of which is then one write to
-    the disk and not several, and a server that shows the store does not wait for them.
-    """
-    if database is None:
-        return
-    database.parent.mkdir(parents=True, exist_ok=True)
-    fresh = not database.exists()
-    with closing(sqlite3.connect(database, timeout=WAIT_FOR_LOCK_S, isolation_level=None)) as connection:
-        if fresh:
-            connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("ROLLBACK")
-
-
-@contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """MLflow takes time-outs from the environment only."""
-    before: dict[str, str | None] = {key: os.environ.get(key) for key in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for key, value in before.items():
-            if value is None:
-                del os.environ[key]
-            else:
-                os.environ[key] = value
