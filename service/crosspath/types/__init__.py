@@ -52,7 +52,7 @@ from crosspath.types.path_costs import Apart, Choice, Example, PathCost, PathRan
 from crosspath.types.policies import BOUNDS, EvidenceRef, Metric, Over, Policy, PolicyEvidence, PolicyRule, RuleTier
 from crosspath.types.published import Published, PublishedModel
 from crosspath.types.recorded import RecordedReply
-from crosspath.types.registry import Decision, ModelVersion
+from crosspath.types.registry import Decision, DecisionState, ModelVersion
 from crosspath.types.reliability import Reliability
 from crosspath.types.replays import (
     Action,
@@ -147,6 +147,7 @@ __all__ = [
     "Contract",
     "Control",
     "Decision",
+    "DecisionState",
     "Decomposition",
     "Delivery",
     "DeliveryProblem",
