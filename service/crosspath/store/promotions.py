@@ -10,17 +10,22 @@ unfinished one for dead and rolled it back), the alias is put where that one wan
 against a process that slept for an hour between its entry and its move.
 """
 
+import re
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from crosspath.analysis.decision_history import AliasHistory, history, place
+from crosspath.analysis.decision_history import AliasHistory, history, judged, place
 from crosspath.errors import ConfigError, TrackerError
 from crosspath.types import Decision, DecisionState, ModelVersion, Verdict, digest
 
 NOTHING_MOVED = "nothing was moved"
+HISTORY_SUFFIX = ".decisions"
+"""Of the registered model whose versions are the decisions about another one's aliases."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.\-]{0,99}")
+_ALIAS = re.compile(r"(?!latest\Z|v\d+\Z)[A-Za-z0-9_\-]{1,100}", re.IGNORECASE)
 
 
 class AliasStore(Protocol):
@@ -221,6 +226,33 @@ class AliasMover:
                 f"{entry_words(entry)} was overtaken by {entry_words(later)} while it was carried out; "
                 f"{_alias(entry.model, entry.alias)} {_points(target)}"
             )
+
+
+def in_order(entries: Iterable[Decision], alias: str | None) -> tuple[Decision, ...]:
+    """The history as it is shown: each entry with its state; None: those of all aliases."""
+    return tuple(one for one in judged(entries) if alias in (None, one.alias))
+
+
+def require_model_name(name: str) -> None:
+    """Refuse what MLflow or its filters can't hold, and names that look like a history.
+
+    Raises:
+        ConfigError: it is no name for a registered model.
+    """
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"{name!r} is no name for a model: letters, digits, spaces and . _ - up to 100", field="model")
+    if name.endswith(HISTORY_SUFFIX):
+        raise ConfigError(f"{name!r} is the history of {name.removesuffix(HISTORY_SUFFIX)!r}: name the model", field="model")
+
+
+def require_alias(alias: str) -> None:
+    """Refuse what MLflow does not take for an alias.
+
+    Raises:
+        ConfigError: it is no alias.
+    """
+    if not _ALIAS.fullmatch(alias):
+        raise ConfigError(f"{alias!r} is no alias: letters, digits, _ and -; `latest` and v1, v2, ... are taken", field="alias")
 
 
 def verdict_digest(verdict: Verdict) -> str:
