@@ -49,7 +49,19 @@ from crosspath.types.gates import (
 )
 from crosspath.types.losses import Headline, Loss, Losses
 from crosspath.types.path_costs import Apart, Choice, Example, PathCost, PathRanking, Recommendation, Standing
-from crosspath.types.policies import BOUNDS, EvidenceRef, Metric, Over, Policy, PolicyEvidence, PolicyRule, RuleTier
+from crosspath.types.policies import (
+    AMOUNTS,
+    BOUNDS,
+    EFFECTS,
+    HIGHER_IS_BETTER,
+    EvidenceRef,
+    Metric,
+    Over,
+    Policy,
+    PolicyEvidence,
+    PolicyRule,
+    RuleTier,
+)
 from crosspath.types.published import Published, PublishedModel
 from crosspath.types.recorded import RecordedReply
 from crosspath.types.registry import Decision, DecisionState, ModelVersion
@@ -75,7 +87,7 @@ from crosspath.types.replays import (
     StateKind,
     Toolchain,
 )
-from crosspath.types.replies import Attempt, Boundary, Fault, Reply, Request, ToolCall, Trial, TrialKey, Usage
+from crosspath.types.replies import Attempt, Boundary, Fault, LoggedTrials, Reply, Request, ToolCall, Trial, TrialKey, Usage
 from crosspath.types.results import (
     Abstention,
     AlarmKind,
@@ -105,8 +117,11 @@ from crosspath.types.tasks import Compare, EntryKind, FileEntry, Message, Observ
 from crosspath.types.tellings import PLAIN_CONTRACTS, PLAIN_PATHS, TELL, WORDINGS, Telling, is_reserved
 
 __all__ = [
+    "AMOUNTS",
     "BOUNDS",
     "CARD_FORMAT",
+    "EFFECTS",
+    "HIGHER_IS_BETTER",
     "JSON",
     "PLAIN_CONTRACTS",
     "PLAIN_PATHS",
@@ -186,6 +201,7 @@ __all__ = [
     "LayerSpec",
     "Limit",
     "Lock",
+    "LoggedTrials",
     "Loss",
     "Losses",
     "Message",
