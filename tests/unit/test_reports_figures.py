@@ -13,7 +13,7 @@ from crosspath.analysis.outcomes import arrange
 from crosspath.analysis.rank_stability import rank_stability
 from crosspath.reports.figures import MOST_WITH_FIGURES, evaluation_figures, figure_prefix, planned_figures
 from crosspath.reports.figures_cells import causes_by_stage, two_by_two
-from crosspath.reports.figures_costs import Point, cost_against_rate, cost_points, frontier, price_of
+from crosspath.reports.figures_costs import Point, cost_against_rate, cost_caption, cost_points, frontier, price_of, together
 from crosspath.reports.figures_drawing import MARKERS, OKABE_ITO, series_style, spread
 from crosspath.reports.figures_effects import effects_with_intervals
 from crosspath.reports.figures_families import MOST_COLUMNS, Column, cell_columns, family_map
@@ -147,6 +147,26 @@ def test_an_unknown_price_is_not_drawn_as_zero() -> None:
     assert cost_against_rate(costly(0.4, None, 0.0), "usd").startswith(PNG)
 
 
+def test_the_caption_claims_only_what_is_drawn() -> None:
+    """The dashed line and the list of unknown prices are named where there are such, and nowhere else."""
+    assert "unknown" not in cost_caption(costly(0.4, 0.4), "usd")
+    assert "dashed" not in cost_caption(costly(0.4, 0.4), "usd")
+    assert "without a known price are listed beside" in cost_caption(costly(0.4, None, 0.0), "usd")
+    made = costly(0.4, 0.1)
+    better = {"population": estimate(0.9, rate=True)}
+    first = made.decompositions[0]
+    first = first.model_copy(update={"cells": tuple(cell.model_copy(update=better) for cell in first.cells)})
+    made = made.model_copy(update={"decompositions": (first, made.decompositions[1])})
+    assert "dashed line" in cost_caption(made, "usd")
+    assert "mean over families" in cost_caption(made, "usd")
+
+
+def test_points_on_each_other_share_a_label() -> None:
+    """Candidates that cost and pass alike would have labels that cover each other."""
+    points = [Point(name, price, estimate(0.5, rate=True), True) for name, price in (("a", 10.0), ("b", 10.1), ("c", 5.0))]
+    assert together(points) == [[0, 1], [2]]
+
+
 def test_the_frontier() -> None:
     """Cheapest first, each better than all cheaper ones; a broken control is never on it."""
     rates = {"cheap": (1.0, 0.5), "dear": (3.0, 0.4), "good": (2.0, 0.9), "broken": (0.5, 1.0), "as-good": (2.5, 0.9)}
@@ -191,6 +211,18 @@ def test_what_shows_nothing_is_not_planned() -> None:
     less = {"rank_stability": (held,), "breakdowns": judgement.breakdowns[:2], "costs": ()}
     names = [figure.name for figure in planned_figures(facts, judgement.model_copy(update=less)) if figure.candidate is None]
     assert names == ["effects.png"]
+
+
+def test_a_single_cell_has_no_two_by_two() -> None:
+    """With fewer than two cells that have numbers there is nothing to set side by side."""
+    facts, judgement = full(2)
+    one = judgement.decompositions[0]
+    unseen = [cell.model_copy(update={"scored": 0}) for cell in one.cells[1:]]
+    for cells in (one.cells[:1], (one.cells[0], *unseen)):
+        less = judgement.model_copy(update={"decompositions": (one.model_copy(update={"cells": cells}),)})
+        names = [figure.name for figure in planned_figures(facts, less)]
+        assert "01-model_0-two-by-two.png" not in names
+        assert "01-model_0-causes.png" in names
 
 
 def test_all_are_drawn_as_planned() -> None:

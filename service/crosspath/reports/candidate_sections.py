@@ -58,8 +58,7 @@ def candidate_parts(
         Part(_control(decomposition)),
         Part(_causes(cells), folded=True),
         Part(_rates(cells), folded=True),
-        Part(_tiers(cells), folded=True),
-        Part(breakdown_section(judgement, name), folded=True),
+        Part(breakdown_section(judgement, name) or _tiers(cells), folded=True),
         Part(failing_tasks(name, planned, scores), folded=True),
     )
     return (Part(headed(part.text), part.folded) for part in parts if part.text)
@@ -74,6 +73,9 @@ def headed(part: str) -> str:
 
 
 def _two_by_two(decomposition: Decomposition) -> str:
+    """All four squares; a single cell needs none: its numbers stand where the trials went."""
+    if len(decomposition.cells) == 1 and not decomposition.not_applicable:
+        return ""
     columns = [f"done {side}{_named(decomposition, side, 1)}" for side in "RN"]
     rows = [
         [f"told {told}{_named(decomposition, told, 0)}", *(_square(decomposition, told + done) for done in "RN")] for told in "RN"

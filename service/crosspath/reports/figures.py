@@ -9,7 +9,7 @@ from functools import partial
 
 from crosspath.analysis.decompose import as_deployed
 from crosspath.reports.figures_cells import causes_by_stage, two_by_two
-from crosspath.reports.figures_costs import cost_against_rate, price_of
+from crosspath.reports.figures_costs import cost_against_rate, cost_caption, price_of
 from crosspath.reports.figures_effects import effects_with_intervals
 from crosspath.reports.figures_families import cell_columns, family_map, path_columns
 from crosspath.reports.figures_funnel import funnel_figure
@@ -23,6 +23,8 @@ MOST_SHIFTS, MOST_RANKINGS = 2, 4
 """So many comparisons of rankings of models, those with most reversals, and rankings of paths have a figure."""
 FEWEST_FAMILIES = 3
 """Fewer families need no map."""
+FEWEST_CELLS = 2
+"""Fewer cells with numbers need no 2x2."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ def _overview(judgement: Judgement) -> Iterator[PlannedFigure]:
         draw = partial(effects_with_intervals, shown, len(judgement.decompositions))
         yield PlannedFigure("effects.png", None, caption, draw)
     if price := price_of(judgement):
-        caption = "Pass rate of each candidate as deployed against what a reply takes; unknown prices are listed beside."
+        caption = cost_caption(judgement, price)
         yield PlannedFigure("cost-against-rate.png", None, caption, partial(cost_against_rate, judgement, price))
     yield from _family_maps(judgement)
 
@@ -110,8 +112,9 @@ def _of_candidates(judgement: Judgement) -> Iterator[PlannedFigure]:
 
 def _of_candidate(judgement: Judgement, decomposition: Decomposition, prefix: str) -> Iterator[PlannedFigure]:
     name = decomposition.candidate
-    caption = f"{name}: right replies in each cell, and the effects between cells in points of pass rate."
-    yield PlannedFigure(f"{prefix}-two-by-two.png", name, caption, partial(two_by_two, decomposition))
+    if sum(cell.scored > 0 for cell in decomposition.cells) >= FEWEST_CELLS:
+        caption = f"{name}: right replies in each cell, and the effects between cells in points of pass rate."
+        yield PlannedFigure(f"{prefix}-two-by-two.png", name, caption, partial(two_by_two, decomposition))
     caption = f"{name}: where replies were lost in each cell, by stage; what the path reported as fine is hatched."
     yield PlannedFigure(f"{prefix}-causes.png", name, caption, partial(causes_by_stage, decomposition))
     if funnels := [one for one in judgement.funnels if one.candidate == name]:

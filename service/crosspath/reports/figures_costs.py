@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MOST = 16
 Price = Literal["usd", "tokens"]
+_CLOSE = (0.035, 0.04)
+"""Shares of the width and of the height within which two labels cover each other."""
 _UNITS: dict[Price, str] = {"usd": "USD per 1,000 replies", "tokens": "tokens per reply, in and out"}
 
 
@@ -48,7 +50,7 @@ def cost_points(judgement: Judgement, price: Price) -> list[Point]:
         cell = as_deployed(one)
         if cell and cell.rate.value is not None and one.candidate in costs:
             usable = one.control.status != "broken"
-            found.append(Point(one.candidate, _price(costs[one.candidate], price), cell.rate, usable))
+            found.append(Point(one.candidate, _price(costs[one.candidate], price), cell.population or cell.rate, usable))
     return found
 
 
@@ -70,10 +72,27 @@ def cost_against_rate(judgement: Judgement, price: Price) -> bytes:
     _frontier(axes, frontier(drawn))
     for number, point in enumerate(drawn):
         _point(axes, number, point)
+    _numbers(axes, drawn)
     _frame(axes, drawn, price)
     _list(beside, drawn, [point for point in points if point.price is None], len(known) - len(drawn))
     headed(figure, f"Pass rate as deployed against {_UNITS[price]}")
     return png(figure)
+
+
+def cost_caption(judgement: Judgement, price: Price) -> str:
+    """What the figure shows of these candidates, and only that."""
+    points = cost_points(judgement, price)
+    known = [point for point in points if point.price is not None]
+    parts = [f"Pass rate as deployed ({_mean(known)}, 95 % intervals) against {_UNITS[price]}"]
+    parts += ["the dashed line joins those that nothing cheaper equals"] if len(frontier(known[:MOST])) > 1 else []
+    parts += ["those without a known price are listed beside"] if len(known) < len(points) else []
+    return f"{'; '.join(parts)}."
+
+
+def _mean(points: Sequence[Point]) -> str:
+    """What the rates are means over."""
+    kinds = {point.rate.estimand for point in points}
+    return "mean over families" if kinds == {"task_population"} else "mean over tasks" if len(kinds) == 1 else "mean"
 
 
 def frontier(points: Sequence[Point]) -> list[Point]:
@@ -97,15 +116,44 @@ def _point(axes: Axes, number: int, point: Point) -> None:
         axes.plot([x, x], [100 * point.rate.low, 100 * point.rate.high], color=colour, linewidth=1.6, zorder=2)
     face = colour if point.usable else "white"
     axes.plot(x, y, marker, color=INK, markerfacecolor=face, markersize=9, markeredgewidth=0.8, zorder=3)
-    axes.annotate(str(number + 1), (x, y), (7, 5), textcoords="offset points", fontsize=10, family=FONT, weight="bold")
+
+
+def _numbers(axes: Axes, points: Sequence[Point]) -> None:
+    """Each point's number; points that lie on each other share a label."""
+    for numbers in together(points):
+        place = points[numbers[0]]
+        text = ", ".join(str(number + 1) for number in numbers)
+        at = (place.price or 0, 100 * (place.rate.value or 0))
+        axes.annotate(text, at, (7, 5), textcoords="offset points", fontsize=10, family=FONT, weight="bold")
+
+
+def together(points: Sequence[Point]) -> list[list[int]]:
+    """Places of points in groups: those of a group lie so close to its first one that their labels would cover each other."""
+    most = _most(points)
+    groups: list[list[int]] = []
+    for number, point in enumerate(points):
+        near = (group for group in groups if _near(points[group[0]], point, most))
+        if group := next(near, None):
+            group.append(number)
+        else:
+            groups.append([number])
+    return groups
+
+
+def _near(first: Point, second: Point, most: float) -> bool:
+    across = abs((first.price or 0) - (second.price or 0)) / most
+    return across < _CLOSE[0] and abs((first.rate.value or 0) - (second.rate.value or 0)) < _CLOSE[1]
+
+
+def _most(points: Sequence[Point]) -> float:
+    return max((point.price or 0 for point in points), default=0) or 1
 
 
 def _frame(axes: Axes, points: Sequence[Point], price: Price) -> None:
-    most = max((point.price or 0 for point in points), default=0) or 1
-    axes.set_xlim(0, most * 1.1)
+    axes.set_xlim(0, _most(points) * 1.1)
     axes.set_ylim(-3, 105)
     axes.set_xlabel(_UNITS[price], family=FONT)
-    axes.set_ylabel("pass rate, %", family=FONT)
+    axes.set_ylabel(f"pass rate, %, {_mean(points)}", family=FONT)
     axes.grid(color="#e4e4e4", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
@@ -119,7 +167,7 @@ def _list(axes: Axes, drawn: Sequence[Point], unknown: Sequence[Point], more: in
         lines += ["", "price unknown, so not drawn:"]
         lines += [_line("–", point) for point in unknown[:MOST]]
         lines += [f"{len(unknown) - MOST} more"] if len(unknown) > MOST else []
-    lines += ["", "dashed: nothing cheaper passes as often"]
+    lines += ["", *(["dashed: nothing cheaper passes as often"] if len(frontier(drawn)) > 1 else [])]
     lines += ["hollow: control broken, not to be used"] if any(not point.usable for point in drawn) else []
     axes.axis("off")
     axes.set_xlim(0, 1)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import cos, radians, sin
 from typing import TYPE_CHECKING
 
 from crosspath.reports.figures_drawing import (
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_COLUMNS, MOST_FAMILIES = 20, 40
+MOST_LABEL = 44
+"""Characters of a column's name."""
+SLANT = 40
+"""Degrees by which the names of columns rise."""
+_CHARACTER, _TITLE = 0.075, 0.4
+"""Inches that a character and the title take."""
 LOW = 0.5
 """Rates below are hatched."""
 _FULL, _EMPTY = (1.0, 1.0, 1.0), (0.48, 0.18, 0.0)
@@ -56,9 +63,11 @@ def family_map(columns: Sequence[Column], breakdowns: Sequence[Breakdown], title
     }
     families = _ordered(sorted({family for family, _ in found}), found)
     shown = families[:MOST_FAMILIES]
-    left = 0.4 + 0.075 * max([len(short(family, 34)) for family in shown], default=0)
-    figure = canvas(left + 2.2 + max(3.4, 0.62 * len(chosen)), 2.9 + 0.25 * max(3, len(shown)))
-    axes = axes_within(figure, left=left, right=2.2, top=2.4, bottom=0.5)
+    left = 0.4 + _CHARACTER * max([len(short(family, 34)) for family in shown], default=0)
+    longest = _CHARACTER * max([len(short(column.label, MOST_LABEL)) for column in chosen], default=0)
+    top, right = (0.3 + turn(radians(SLANT)) * longest for turn in (sin, cos))
+    figure = canvas(left + right + max(3.4, 0.62 * len(chosen)), _TITLE + top + 0.5 + 0.25 * max(3, len(shown)))
+    axes = axes_within(figure, left=left, right=right, top=_TITLE + top, bottom=0.5)
     _squares(axes, shown, len(chosen), found)
     _frame(axes, shown, chosen)
     low, enough = (_shade(0.25), "//"), (_shade(0.75), "")
@@ -131,10 +140,11 @@ def _frame(axes: Axes, families: Sequence[str], columns: Sequence[Column]) -> No
     axes.set_xlim(-0.5, max(1, len(columns)) - 0.5)
     axes.set_ylim(max(1, len(families)) - 0.5, -0.5)
     axes.set_yticks(range(len(families)), [short(family, 34) for family in families], fontsize=8.5, family=FONT, parse_math=False)
-    labels = [short(column.label, 44) for column in columns]
+    labels = [short(column.label, MOST_LABEL) for column in columns]
     axes.set_xticks(
-        range(len(columns)), labels, fontsize=8.5, family=FONT, parse_math=False, rotation=40, ha="left", rotation_mode="anchor"
-    )
+        range(len(columns)), labels, fontsize=8.5, family=FONT, parse_math=False, rotation=SLANT, ha="left",
+        rotation_mode="anchor",
+    )  # fmt: skip
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)

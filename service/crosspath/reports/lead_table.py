@@ -75,8 +75,14 @@ def _control(one: Decomposition) -> str:
 def rate_words(cell: Cell) -> str:
     """The rate; where it is a mean over families, and not the share of the counts beside it, that is said."""
     shown = percent(cell.rate.value)
-    plain = percent(cell.passed / cell.scored if cell.scored else None)
-    return shown if shown == plain or cell.rate.estimand != "task_population" else f"{shown} as mean over families"
+    return f"{shown} as mean over families" if over_families(cell) else shown
+
+
+def over_families(cell: Cell) -> bool:
+    """Whether the rate that is shown is a mean over families that differs from the share of the counts."""
+    if cell.rate.value is None or not cell.scored or cell.rate.estimand != "task_population":
+        return False
+    return percent(cell.rate.value) != percent(cell.passed / cell.scored)
 
 
 # -- who can't be ranked -----------------------------------------------------------------------------------------------
