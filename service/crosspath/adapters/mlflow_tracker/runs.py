@@ -10,7 +10,8 @@ from pathlib import Path
 
 from crosspath.adapters.mlflow_tracker.addresses import file_name
 from crosspath.adapters.mlflow_tracker.layout import EVALUATION_TAG, IDENTITY_TAG, LOGGED_TAG, Layout, RunContent, identity
-from crosspath.adapters.mlflow_tracker.names import NOTE_TAG, chunks, prompt_tags
+from crosspath.adapters.mlflow_tracker.logged_models import CandidateModels
+from crosspath.adapters.mlflow_tracker.names import NOTE_TAG, chunks, prompt_tags, shown
 from crosspath.adapters.mlflow_tracker.prompts import register_contracts
 from crosspath.adapters.mlflow_tracker.task_sets import CONTEXT, TaskSet
 from crosspath.adapters.mlflow_tracker.traces import delete_rows, log_rows
@@ -28,6 +29,7 @@ from crosspath.adapters.mlflow_tracker.vendor import (
     ViewType,
 )
 from crosspath.errors import StoreError, TrackerError
+from crosspath.pipeline.configurations import configuration_of
 from crosspath.store.bundle import index_digest
 from crosspath.types import Facts
 
@@ -106,6 +108,8 @@ class RunLogger:
             if run is not done:
                 self._clear(run, keep=parent_run)
         parent = done.info.run_id if done else self._log_all(experiment, facts, parent_run)
+        if done:
+            self._log_models(done.info.experiment_id, parent, facts)
         runs = [*self._nested(experiment, parent, "matched"), *self._nested(experiment, parent, "reference")]
         return Logged(experiment, parent, tuple(run.info.run_id for run in runs[:2]))
 
@@ -137,6 +141,7 @@ class RunLogger:
     def _clear(self, parent: Run, keep: str | None) -> None:
         """Take away what an earlier, interrupted or outdated attempt left; another one's parent run only loses our tags."""
         experiment = parent.info.experiment_id
+        CandidateModels(self._client, experiment, parent.info.run_id).delete()
         for run in self._nested(experiment, parent.info.run_id):
             delete_rows(self._store.tracing, experiment, run.info.run_id)
             self._client.delete_run(run.info.run_id)
@@ -162,6 +167,7 @@ class RunLogger:
             log_rows(self._store.tracing, experiment, child, run.rows)
             self._finish(child, ended, run)
         self._log_artifacts(parent)
+        self._log_models(experiment, parent, facts)
         self._client.set_tag(parent, TRACES_TAG, self._traces or "usual")
         self._client.set_tag(parent, LOGGED_TAG, self._token)
         if parent_run:
@@ -169,6 +175,12 @@ class RunLogger:
         else:
             self._finish(parent, ended, self._content.parent)
         return parent
+
+    def _log_models(self, experiment: str, parent: str, facts: Facts) -> None:
+        """Each candidate as a logged model; also of an evaluation that was logged before there were any."""
+        configurations = {shown(one.name): configuration_of(facts, one) for one in facts.lock.candidates}
+        models = CandidateModels(self._client, experiment, parent)
+        models.complete(self._nested(experiment, parent, "matched"), self._content.nested, configurations)
 
     def _log_artifacts(self, parent: str) -> None:
         """The bundle, and the report at the top: MLflow opens an HTML file that stands there.

@@ -25,6 +25,9 @@ from mlflow.entities import (
     Experiment,
     Feedback,
     InputTag,
+    LoggedModel,
+    LoggedModelOutput,
+    LoggedModelStatus,
     Metric,
     Param,
     Run,
@@ -35,6 +38,8 @@ from mlflow.entities import (
     TraceState,
     ViewType,
 )
+from mlflow.entities.model_registry import ModelVersion as RegisteredVersion
+from mlflow.exceptions import MlflowException
 from mlflow.tracing.client import TracingClient
 
 __all__ = [
@@ -46,9 +51,14 @@ __all__ = [
     "Experiment",
     "Feedback",
     "InputTag",
+    "LoggedModel",
+    "LoggedModelOutput",
+    "LoggedModelStatus",
     "Metric",
     "MlflowClient",
+    "MlflowException",
     "Param",
+    "RegisteredVersion",
     "Run",
     "RunTag",
     "Span",
