@@ -84,17 +84,8 @@ class Weighed:
     families: Mapping[str, str] | None = None
 
     @property
-    def direction(self) -> str:
-        return "at_least" if self.rule.metric in HIGHER_IS_BETTER else "at_most"
-
-    @property
     def sign(self) -> int:
         return 1 if self.rule.metric in HIGHER_IS_BETTER else -1
-
-    @property
-    def missing_decides(self) -> bool:
-        """Whether it could be shown if all that is missing had turned out well."""
-        return bool(self.estimate and self.estimate.missing and self.hopeful)
 
 
 def weigh(rule: PolicyRule, alpha: float, candidate: Evidence, baseline: Evidence | None = None) -> Weighed:
