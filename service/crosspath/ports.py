@@ -4,7 +4,7 @@ Every port has a fake in ``crosspath.testing`` and at least one adapter in ``cro
 over both.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -17,6 +17,7 @@ from crosspath.types import (
     Facts,
     Fault,
     Judgement,
+    LoggedTrials,
     ModelVersion,
     ReplayJob,
     ReplayKey,
@@ -113,6 +114,15 @@ class Tracker(Protocol):
 
         Raises:
             TrackerError: no such run, or it holds no evaluation.
+        """
+        ...
+
+    def trials(self, experiment: str) -> Iterator[LoggedTrials]:
+        """The trials of the evaluations of an experiment, the newest evaluation first; damaged ones say so.
+
+        Raises:
+            ConfigError: there is no such experiment.
+            TrackerError: the server can't be reached.
         """
         ...
 

@@ -15,7 +15,7 @@ from builders import evaluation
 from crosspath.adapters.mlflow_tracker import MlflowTracker
 from crosspath.adapters.mlflow_tracker.addresses import embedded_uri, ui_server
 from crosspath.adapters.mlflow_tracker.vendor import MlflowClient
-from crosspath.errors import TrackerError
+from crosspath.errors import ConfigError, TrackerError
 from crosspath.ports import Tracker
 from crosspath.store.bundle import read_bundle, write_bundle
 from crosspath.testing.tracker import MemoryTracker
@@ -159,6 +159,19 @@ class TestEveryTracker:
         assert subject.tracker.log(*logged) == first
         assert subject.parents(logged[0].head.id) == [first.run_id]
         assert sorted(subject.nested(first.run_id)) == before
+
+    def test_replies_of_an_experiment(self, subject: Subject, logged: Logged) -> None:
+        """The trials of an experiment's evaluations come with their replies; a missing experiment is the user's mistake."""
+        facts, judgement, bundle = logged
+        head = facts.head.model_copy(update={"experiment": facts.head.id})
+        facts = facts.model_copy(update={"head": head})
+        write_bundle(facts, judgement, bundle)
+        reference = subject.tracker.log(facts, judgement, bundle)
+        assert [(one.run, one.trials, one.problem) for one in subject.tracker.trials(head.id)] == [
+            (reference.run_id, facts.trials, "")
+        ]
+        with pytest.raises(ConfigError, match="there is no experiment 'nowhere'"):
+            list(subject.tracker.trials("nowhere"))
 
     def test_more_traces_replace(self, subject: Subject, logged: Logged) -> None:
         """Another number of traces replaces what was logged; without a wish, or with the same one, it stays as it is."""

@@ -7,15 +7,18 @@ from pathlib import Path
 from typing import Any, Literal, overload
 
 from crosspath.app import adapters
+from crosspath.app.auditing import audit as audit
 from crosspath.app.cluster import require_listener
 from crosspath.app.collecting import without_collection
 from crosspath.app.derive import derivation_words, replay_resolved, validate_resolved
 from crosspath.app.evaluation import Evaluation
 from crosspath.app.finding import find_facts, open_ledger, require_store
+from crosspath.app.gating import gate as gate
 from crosspath.app.published import import_published as import_published
 from crosspath.app.readiness import beforehand, check_ready, executor_kind, in_sandbox, require_executor, resolved_spec
 from crosspath.app.recommending import recommendations
 from crosspath.app.resolve import Resolved
+from crosspath.app.reusing import reuse_source, reused
 from crosspath.app.session import Derivation, Opened, gather, open_evaluation
 from crosspath.app.validation import Validation, chosen_suites, is_own
 from crosspath.errors import ConfigError, TrackerError
@@ -62,8 +65,11 @@ def evaluate(
         notify(sentence)
     with open_ledger(directory, notify) as ledger:
         tracker = _checked_tracker(directory) if track else None
+        source = reuse_source(resolved, ledger)
         opened = open_evaluation(ledger, resolved)
         _tell_resumption(opened, notify)
+        if source is not None:
+            opened = reused(ledger, resolved, opened, source, notify)
         facts = _gathered(ledger, resolved, opened, executor, progress, notify)
         _tell_judging(progress, tracker)
         return _conclude(ledger, facts, tracker)

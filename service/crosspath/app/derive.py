@@ -66,6 +66,11 @@ def deployed_resolved(source: Facts, names: Sequence[str], own_paths: Mapping[st
     return replace(resolved, spec=resolved.spec.model_copy(update={"limits": LimitsSection()}))
 
 
+def stored_plan(facts: Facts) -> Plan:
+    """The plan that an evaluation followed, from what is stored of it: chains and harnesses as they were."""
+    return _plan(facts, facts.lock.candidates, {spec.name: spec for spec in facts.path_specs})
+
+
 def _as_now(spec: PathSpec, source: Facts, own_paths: Mapping[str, Any], base: Path) -> PathSpec:
     """A harness where the given spec has it, else where it was; a function is looked for as the source's spec names it."""
     if spec.external is None:

@@ -59,6 +59,8 @@ class Spec(Section):
     sandbox_limits: SandboxLimits = SandboxLimits()
     limits: LimitsSection = LimitsSection()
     retries: RetriesSection = RetriesSection()
+    reuse: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    """MLflow experiments whose replies are taken before anything is asked: the same request is not bought again."""
 
     @field_validator("transports")
     @classmethod
@@ -98,7 +100,7 @@ class Spec(Section):
         A seed is not in it, as it does not stand in a spec: the tasks that were drawn from it have digests of their own.
         """
         value = self.resolved()
-        for name in ("name", "experiment", "executor", "limits", "retries"):
+        for name in ("name", "experiment", "executor", "limits", "retries", "reuse"):
             del value[name]
         del value["tasks"]["heldout_seed_env"]
         for axes in value["candidates"].values():

@@ -37,6 +37,7 @@ from crosspath.types import (
     Record,
     Score,
     Text,
+    Trial,
 )
 
 FORMAT = 2
@@ -88,6 +89,19 @@ def read_bundle(directory: Path) -> Facts:
             **{kind: tuple(_read_text(directory, entry) for entry in plan.get(kind, ())) for kind in TEXT_KINDS},
             **cast("dict[str, Any]", tables),
         )
+
+
+def read_trials(directory: Path) -> tuple[Trial, ...]:
+    """The trials of a bundle of which nothing else need be there but its index.
+
+    Raises:
+        StoreError: they are missing, torn or changed.
+    """
+    table = next(table for table in FACT_TABLES if table.name == "trials")
+    with boundary(StoreError, f"reading the bundle {directory}"):
+        index = _json(directory / INDEX)
+        _require_unchanged(directory / f"{table.name}.parquet", index["files"][f"{table.name}.parquet"])
+        return cast("tuple[Trial, ...]", _read_table(directory, table, index["rows"]))
 
 
 def read_judgement(directory: Path) -> Judgement:

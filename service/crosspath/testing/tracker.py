@@ -1,13 +1,14 @@
 """A tracker in memory: for tests and for looking at what would be logged."""
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from crosspath.errors import StoreError, TrackerError
-from crosspath.store.bundle import index_digest, read_bundle
-from crosspath.types import Facts, Judgement
+from crosspath.errors import ConfigError, StoreError, TrackerError
+from crosspath.store.bundle import index_digest, read_bundle, read_trials
+from crosspath.types import Facts, Judgement, LoggedTrials
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class MemoryRun:
     bundle: Path | None = None
     content: str | None = None
     """Digest of the bundle that was logged."""
+    experiment: str | None = None
+    """Of an evaluation."""
     traces: int | Literal["all"] | None = None
     """How many failing tasks were asked to be shown stage by stage."""
 
@@ -82,6 +85,7 @@ class MemoryTracker:
         for run in earlier:
             self._drop(run.run_id)
         parent = self._add(MemoryRun(parent_run or f"memory-{len(self.runs) + 1}", facts.head.name, evaluation=facts.head.id))
+        parent.experiment = facts.head.experiment
         parent.content, parent.created_at, parent.traces = content, facts.head.created_at, self.traces
         parent.bundle = self.directory / parent.run_id / "bundle"
         shutil.copytree(bundle, parent.bundle, dirs_exist_ok=True)
@@ -106,6 +110,23 @@ class MemoryTracker:
         except StoreError as error:
             raise TrackerError(f"run {run_id} holds a damaged evaluation: {error}") from error
         return found
+
+    def trials(self, experiment: str) -> Iterator[LoggedTrials]:
+        """The trials of the evaluations of an experiment, the newest first.
+
+        Raises:
+            ConfigError: there is no such experiment.
+            TrackerError: ``reachable`` is False.
+        """
+        self.check()
+        runs = [run for run in self.runs.values() if run.experiment == experiment and run.bundle]
+        if not runs:
+            raise ConfigError(f"there is no experiment {experiment!r}", field="reuse")
+        for run in sorted(runs, key=lambda run: -run.created_at):
+            try:
+                yield LoggedTrials(run=run.run_id, evaluation=run.name, trials=read_trials(run.bundle or Path()))
+            except StoreError as error:
+                yield LoggedTrials(run=run.run_id, evaluation=run.name, problem=str(error))
 
     def _is_complete(self, run: MemoryRun, content: str, parent_run: str | None) -> bool:
         return run.content == content and parent_run in (None, run.run_id) and self.traces in (None, run.traces)

@@ -114,3 +114,13 @@ class Trial(Record):
     request: Request
     reply: Reply | None = None
     fault: Fault | None = None
+
+
+class LoggedTrials(Record):
+    """The trials of one evaluation that a tracker holds."""
+
+    run: str
+    evaluation: str
+    trials: tuple[Trial, ...] = ()
+    problem: str = ""
+    """Why they can't be read."""

@@ -14,10 +14,11 @@ from crosspath.adapters.mlflow_tracker.connection import Connection
 from crosspath.adapters.mlflow_tracker.layout import EVALUATION_TAG, MAX_ROWS, MAX_STAGED, Layout, layout
 from crosspath.adapters.mlflow_tracker.reading import logged_traces
 from crosspath.adapters.mlflow_tracker.runs import BUNDLE, PARENT_TAG, RunLogger
+from crosspath.adapters.mlflow_tracker.stored_trials import stored_trials
 from crosspath.adapters.mlflow_tracker.vendor import TracingClient
 from crosspath.errors import StoreError, TrackerError
 from crosspath.store.bundle import read_bundle
-from crosspath.types import Facts, Judgement
+from crosspath.types import Facts, Judgement, LoggedTrials
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,17 @@ class MlflowTracker:
             found = Path(client.download_artifacts(parent, BUNDLE, str(into)))
         _require_readable(found, run_id)
         return found
+
+    def trials(self, experiment: str) -> Iterator[LoggedTrials]:
+        """The trials of the evaluations of an experiment, the newest first; what can't be read says why.
+
+        Raises:
+            ConfigError: there is no such experiment.
+            TrackerError: the server can't be reached.
+        """
+        client = self._connection.client()
+        with self._connection.calling(f"reading replies of {experiment}"):
+            yield from stored_trials(client, experiment)
 
     def traces(self, named: str) -> Iterator[dict[str, Any]]:
         """The traces of an experiment (its name or id) or of a run, each as ``trace.to_dict()`` gives it.
