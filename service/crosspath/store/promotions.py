@@ -48,7 +48,11 @@ class AliasStore(Protocol):
         ...
 
     def move(self, model: str, alias: str, version: int | None) -> None:
-        """Point it to a version; None: take it away."""
+        """Point it to a version; None: take it away.
+
+        Raises:
+            ConfigError: there is no such version any more.
+        """
         ...
 
 
@@ -65,6 +69,7 @@ class AliasMover:
             ConfigError: the alias is not where it was ``expected``, another decision came first, or one is unfinished.
             TrackerError: the registry failed; the message says whether anything was moved, and what to do.
         """
+        require_alias(alias)
         model = version.model
         with _saying(NOTHING_MOVED):
             known = history(self._store.entries(model), alias)
@@ -200,6 +205,10 @@ class AliasMover:
             return
         try:
             self._store.move(entry.model, entry.alias, entry.to_version)
+        except ConfigError:  # there is no such version any more: it could never be carried out
+            with _saying(NOTHING_MOVED):
+                self._store.close(entry, "withdrawn")
+            raise
         except TrackerError as error:
             with _saying(f"{error}; whether {_alias(entry.model, entry.alias)} was moved is not known; {ways_out(entry)}"):
                 now = self._store.alias(entry.model, entry.alias)

@@ -172,5 +172,7 @@ class _MemoryHistory:
         self._step("move")
         if version is None:
             self._registry.places.pop((model, alias), None)
-        else:
+        elif any(one.version == version for one in self._registry.models.get(model, ())):
             self._registry.places[model, alias] = version
+        else:
+            raise ConfigError(f"models:/{model}/{version} does not exist any more; {model}@{alias} was not moved")
