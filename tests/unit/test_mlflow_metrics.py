@@ -19,6 +19,7 @@ from crosspath.types import (
     CandidateCost,
     Cause,
     Cell,
+    Control,
     Decomposition,
     Estimate,
     FormatDamage,
@@ -195,6 +196,15 @@ def test_small_amounts_are_not_rounded_away() -> None:
     """A right answer that costs a hundredth of a cent keeps its digits."""
     assert evidence_metrics(full_judgement(), "oracle", "NN")["usd_pass"] == 0.0000123
     assert finite({"third": 1 / 3, "tiny": 0.00012345}) == {"third": 0.3333, "tiny": 0.000123}
+
+
+def test_a_control_that_is_not_needed_is_no_metric() -> None:
+    """On the reference path there is nothing that a control could show, so that none holds."""
+    cell, decomposition = full_cell()
+    assert cell_metrics(cell, decomposition)["ctrl_holds"] == 1
+    control = Control(kind="none", status="holds", compared=0, reason="the path is the reference")
+    without = cell_metrics(cell, decomposition.model_copy(update={"control": control}))
+    assert not {"ctrl_holds", "ctrl_diff"} & without.keys()
 
 
 def test_unknown_is_left_out() -> None:

@@ -12,7 +12,7 @@ from crosspath.adapters.mlflow_tracker.names import shown
 from crosspath.adapters.mlflow_tracker.rows import Row, select_rows, span_records, with_stages
 from crosspath.adapters.mlflow_tracker.stages import LONGEST_TEXT, ShownTrial, bounded, literal, stages_of
 from crosspath.escaping import one_line
-from crosspath.types import Action, CheckResult, Command, Delivery, Facts, Fault, Judgement, Losses, Score, ToolCall
+from crosspath.types import Action, CheckResult, Command, Delivery, Facts, Fault, Judgement, Losses, Score, ToolCall, TrialKey
 
 HOSTILE = "```\n![x](http://example.invalid/x.png) <img src=x onerror=alert(1)> [a](javascript:b) \x1b[2J \u202e \0"
 
@@ -59,9 +59,39 @@ def test_one_row_per_task() -> None:
     rows = rows_of(facts, judgement, 2)
     assert [row.task for row in rows] == [one.id for one in facts.tasks]
     assert [verdicts(row)["passed"] for row in rows] == [0.25, 1.0, 1.0]
-    assert verdicts(rows[0]) == {"passed": 0.25, "state_ok": 0.25, "misreport": "none", "cause": "wrong_state", "trials": 4.0}
+    assert verdicts(rows[0]) == {"passed": 0.25, "state_ok": 0.25, "misreport": "none", "cause": "timeout", "trials": 4.0}
     assert rows[0].response["trials"] == "1 of 4 passed; shown is trial 0"
     assert rows[0].preview.startswith("1 of 4 passed; shown is trial 0 | failed: timeout")
+
+
+def test_the_cause_is_that_of_the_trial_that_is_shown() -> None:
+    """Where trials fail in several ways the row states the cause of the shown one, and counts all of them behind its reason."""
+    facts, judgement = evaluation(trials=4)
+    own = next(cell for cell in facts.cells if (cell.candidate, cell.name) == ("adaptive", "NN"))
+    judgement = changed(judgement, own.generation.digest, "write-bytes/price", False, False, False, True)
+    row = rows_of(facts, judgement, 2)[0]
+    cause = next(verdict for verdict in row.verdicts if verdict.name == "cause")
+    assert (row.response["verdict"], cause.value, row.cause) == ("failed: timeout", "timeout", "timeout")
+    assert cause.rationale.endswith("(all trials: 2 wrong_state, 1 timeout)")
+
+
+def test_a_missing_trial_is_not_shown_in_place_of_one_with_a_verdict() -> None:
+    """A task of which one trial has no reply shows one that has a verdict, and says how many lack one."""
+    facts, judgement = evaluation(trials=2)
+    own = next(cell for cell in facts.cells if (cell.candidate, cell.name) == ("adaptive", "NN"))
+
+    def is_lost(key: TrialKey) -> bool:
+        return (key.generation, key.task, key.index) == (own.generation.digest, "write-bytes/price", 0)
+
+    fault = Fault(boundary="model", type="server_error", message="500")
+    trials = tuple(one.model_copy(update={"reply": None, "fault": fault}) if is_lost(one.key) else one for one in facts.trials)
+    replays = tuple(one for one in facts.replays if not is_lost(one.key.trial))
+    scores = tuple(one for one in judgement.scores if not is_lost(one.key.trial))
+    facts = facts.model_copy(update={"trials": trials, "replays": replays})
+    row = rows_of(facts, judgement.model_copy(update={"scores": scores}), 2)[0]
+    assert row.response["trials"] == "1 of 1 passed (1 without a verdict); shown is trial 1"
+    assert row.response["verdict"] == "passed"
+    assert verdicts(row)["passed"] == 1.0
 
 
 def test_one_trial_is_true_or_false() -> None:

@@ -87,6 +87,8 @@ def _bounds(decomposition: Decomposition) -> dict[str, float | int | None]:
     for ending, value in parts:
         found |= _effects(decomposition, {name: f"{stem}_{ending}" for name, stem in stems.items()}, value)
     control = decomposition.control
+    if control.kind == "none":  # nothing was needed that could hold
+        return found
     return found | {
         "ctrl_holds": None if control.status == "missing" else int(control.status == "holds"),
         "ctrl_diff": len(control.differing),

@@ -83,7 +83,8 @@ class RowSource:
         verdicts = _verdicts(task, scores, chosen, several=several)
         if lost is not None and task.infeasible is None and scores:
             verdicts = (*verdicts, Verdict("lost_to", lost.get(task.id, NOTHING_LOST), "where its trials were lost"))
-        counted = f"{sum(score.passed for score in scores)} of {len(scores)} passed; shown is trial {chosen.index}"
+        unseen = f" ({len(seen) - len(scores)} without a verdict)" if len(seen) > len(scores) else ""
+        counted = f"{sum(score.passed for score in scores)} of {len(scores)} passed{unseen}; shown is trial {chosen.index}"
         response = {"trials": counted, **_response(one)} if several else _response(one)
         return Row(
             task=shown(task.id),
@@ -114,11 +115,12 @@ def _lost_tasks(losses: Losses) -> dict[str, str]:
 
 
 def _chosen(seen: Sequence[_Seen], telling: int | None) -> _Seen:
-    """The trial that stands for its task: the one of the report's story, else one that failed or has no verdict, else any."""
-    if told := next((one for one in seen if one.index == telling), None):
+    """The trial that stands for its task: the one of the report's story, else one that failed, else any with a verdict; one
+    without only where there is no other."""
+    if told := next((one for one in seen if one.index == telling and one.score), None):
         return told
     failed = (one for one in seen if one.score and not one.score.passed)
-    return next(failed, next((one for one in seen if one.score is None), seen[0]))
+    return next(failed, next((one for one in seen if one.score), seen[0]))
 
 
 def _verdicts(task: Task, scores: Sequence[Score], chosen: _Seen, *, several: bool) -> tuple[Verdict, ...]:
@@ -135,7 +137,8 @@ def _verdicts(task: Task, scores: Sequence[Score], chosen: _Seen, *, several: bo
     def share(of: Callable[[Score], bool]) -> bool | float:
         return sum(map(of, scores)) / len(scores) if several else of(scores[0])
 
-    reason = markdown(chosen.score.reason) if chosen.score else ""  # MLflow renders it
+    own = chosen.score or scores[0]
+    reason = markdown(own.reason)  # MLflow renders it
     passed, right = share(lambda score: score.passed), share(lambda score: score.state_ok)
     counted = (Verdict("trials", float(len(scores)), "trials with a verdict"),) if several else ()
     if task.infeasible is not None:
@@ -144,9 +147,20 @@ def _verdicts(task: Task, scores: Sequence[Score], chosen: _Seen, *, several: bo
         Verdict(first, passed, reason),
         Verdict("state_ok", right, "the final state is exactly the expected one"),
         Verdict("misreport", _most(map(_misreport, scores)), "what the path told its caller wrongly"),
-        Verdict("cause", _most(None if score.passed else score.cause or "exit status" for score in scores), reason),
+        Verdict("cause", _cause(own) or "none", _causes(scores, reason) if several else reason),
         *counted,
     )
+
+
+def _cause(score: Score) -> str | None:
+    return None if score.passed else score.cause or "exit status"
+
+
+def _causes(scores: Sequence[Score], reason: str) -> str:
+    """The reason of the trial that is shown; behind it the causes of all trials where they differ."""
+    found = Counter(cause for score in scores if (cause := _cause(score)))
+    counted = ", ".join(f"{count} {cause}" for cause, count in found.most_common())
+    return f"{reason} (all trials: {counted})" if len(found) > 1 else reason
 
 
 def _misreport(score: Score) -> str | None:

@@ -57,7 +57,7 @@ class Row:
 
     @property
     def cause(self) -> str:
-        """The most frequent cause of failing."""
+        """Why the trial that is shown fails."""
         return next((str(verdict.value) for verdict in self.verdicts if verdict.name == "cause"), self.fault or "")
 
     @property
