@@ -187,8 +187,8 @@ def test_tasks_that_cant_be_done_have_no_losses() -> None:
     """A candidate that was asked for nothing that can be done is told by how it declines."""
     nothing = losses_of("oracle", "N", "N", [])
     found = headline(nothing)
-    assert "see how it declines" in found.sentence
-    assert found.next_step == "nothing to mend"
+    assert found.sentence == "oracle on nested-shell was given no task that can be done: only declining is measured."
+    assert "read how it declines" in found.next_step
 
 
 def test_a_judgement_from_before_has_no_headlines() -> None:

@@ -44,7 +44,7 @@ def sentence(decomposition: Decomposition, losses: Losses, unit: str) -> str:
     """``X gets 61 of 108 tasks right as deployed: 40 are lost to the path, 4 to the model and 2 to the format.``"""
     name = title(decomposition)
     if not losses.attempted:
-        return f"{name} was asked for nothing that can be done: see how it declines."
+        return f"{name} was given no task that can be done: only declining is measured."
     units = unit if losses.attempted == 1 else f"{unit}s"
     aside = _made_up(decomposition, losses)
     if losses.kept == losses.attempted:
@@ -100,7 +100,7 @@ def _enumerated(parts: list[str]) -> str:
 def sure(decomposition: Decomposition, losses: Losses) -> str:
     """How far the sentence can be relied on, or why nothing may be concluded."""
     if not losses.attempted:
-        return "There is nothing to estimate."
+        return "There is no rate, loss or effect to estimate; how often it declines rightly, with an interval, stands below."
     if why := _nothing_to_conclude(decomposition, losses):
         return why
     parts = [_observed(losses), _how_many(decomposition, losses), _instrument(decomposition)]

@@ -3,12 +3,13 @@
 The rules, the first that applies:
 
 1. the control is broken          -> find out what the path does to text: the instrument or the harness has to be mended first
-2. too few verdicts, or most was lost to the infrastructure -> what brings the missing ones
-3. nothing was lost               -> nothing to mend
-4. most was lost to the format    -> the clean-up that would have kept it, else look at one
-5. most was lost to the path      -> other paths for the same replies, and which of them to take
-6. most was lost to the model, which could be none in other families of tasks, and is more than a twentieth here -> more families
-7. most was lost to the model     -> drop the telling where that did it, else look at one
+2. no task can be done            -> how it declines, and tasks that can be done
+3. too few verdicts, or most was lost to the infrastructure -> what brings the missing ones
+4. nothing was lost               -> nothing to mend
+5. most was lost to the format    -> the clean-up that would have kept it, else look at one
+6. most was lost to the path      -> other paths for the same replies, and which of them to take
+7. most was lost to the model, which could be none in other families of tasks, and is more than a twentieth here -> more families
+8. most was lost to the model     -> drop the telling where that did it, else look at one
 
 What a path or a format costs is exact for the replies at hand, and to try another costs no request: no more families are needed.
 """
@@ -31,7 +32,9 @@ def next_step(facts: Facts, judgement: Judgement, decomposition: Decomposition, 
     case = _Case(facts, judgement, decomposition, losses)
     if decomposition.control.status == "broken":
         return case.mend_the_instrument()
-    if not losses.attempted or not losses.biggest:
+    if not losses.attempted:
+        return "read how it declines; for pass rates and damage, add tasks that can be done", ""
+    if not losses.biggest:
         return case.nothing()
     if losses.biggest == "infrastructure" or inconclusive(decomposition):
         return case.observe_the_rest()
