@@ -1,17 +1,32 @@
 """Crosspath: which stage of a deployment configuration broke.
 
-``evaluate``, ``replay``, ``validate``, ``load``, ``compare``, ``recommend``, ``import_published`` and ``log`` are the whole of
-the tool; the command line only calls these. They are imported when first used, so that ``import crosspath`` costs nothing.
+``evaluate``, ``replay``, ``validate``, ``load``, ``compare``, ``explain``, ``recommend``, ``import_published`` and ``log`` are
+the whole of the tool; the command line only calls these. They are imported when first used, so that ``import crosspath`` costs
+nothing.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from crosspath.app.api import compare, evaluate, import_published, load, log, recommend, replay, validate
+    from crosspath.app.api import audit, compare, evaluate, gate, import_published, load, log, recommend, replay, validate
     from crosspath.app.evaluation import Evaluation
+    from crosspath.app.explaining import explain
 
 __version__ = "0.1.0"
-__all__ = ["Evaluation", "compare", "evaluate", "import_published", "load", "log", "recommend", "replay", "validate"]
+__all__ = [
+    "Evaluation",
+    "audit",
+    "compare",
+    "evaluate",
+    "explain",
+    "gate",
+    "import_published",
+    "load",
+    "log",
+    "recommend",
+    "replay",
+    "validate",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -19,6 +34,10 @@ def __getattr__(name: str) -> Any:
         from crosspath.app.evaluation import Evaluation
 
         return Evaluation
+    if name == "explain":
+        from crosspath.app.explaining import explain
+
+        return explain
     if name in __all__:
         from crosspath.app import api
 

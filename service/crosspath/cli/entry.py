@@ -53,8 +53,10 @@ def main() -> None:
 @cache
 def _tree() -> typer.Typer:
     from crosspath.cli import (
+        audit_command,
         card_commands,
         catalogue_commands,
+        compare_command,
         evaluation_commands,
         gate_command,
         house_commands,
@@ -72,10 +74,12 @@ def _tree() -> typer.Typer:
     import_command.register(app)
     published_command.register(app)
     recommend_command.register(app)
+    compare_command.register(app)
     noise_command.register(app)
     scan_command.register(app)
     card_commands.register(app)
     gate_command.register(app)
+    audit_command.register(app)
     house_commands.register(app)
     return app
 
