@@ -64,6 +64,7 @@ def _tree() -> typer.Typer:
         noise_command,
         published_command,
         recommend_command,
+        registry_commands,
         scan_command,
         style_commands,
     )
@@ -79,6 +80,7 @@ def _tree() -> typer.Typer:
     scan_command.register(app)
     card_commands.register(app)
     gate_command.register(app)
+    registry_commands.register(app)
     audit_command.register(app)
     house_commands.register(app)
     return app
