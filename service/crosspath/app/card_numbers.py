@@ -51,7 +51,7 @@ def recompute(card: Card) -> Recomputed:
     index = FactIndex(facts, scores)
     return Recomputed(
         decomposition=index.decompositions()[0],
-        losses=losses(index)[0].model_copy(update={"tasks": {}, "examples": {}}),
+        losses=losses(index, together=card.evaluation.candidates)[0].model_copy(update={"tasks": {}, "examples": {}}),
         reliability=tuple(one.model_copy(update={"unsteady": {}}) for one in reliability(index)),
         abstentions=index.abstentions(),
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 from crosspath import __version__
 from crosspath.app import adapters
-from crosspath.app.verifying_fields import difference, differences, judged_check
+from crosspath.app.verifying_fields import IMPOSSIBLE, difference, differences, judged_check, said
 from crosspath.errors import ConfigError, StoreError
 from crosspath.pipeline.judge import judge
 from crosspath.reports.card_build import CardMaker
@@ -47,9 +47,12 @@ def bundle_checks(card: Card, value: Mapping[str, Any], directory: Path) -> Iter
         one = CardDifference(field="candidate", card=card.candidate.name, found=", ".join(names))
         yield CardCheck(about="bundle: candidate", status="differs", detail="it is not in the bundle", differences=(one,))
         return
-    judged = judge(facts, adapters.make_validator())
-    yield _scores(stored, judged)
-    yield from _fields(card, value, facts, judged)
+    try:
+        judged = judge(facts, adapters.make_validator())
+        yield _scores(stored, judged)
+        yield from _fields(card, value, facts, judged)
+    except IMPOSSIBLE as error:
+        yield CardCheck(about="bundle: facts", status="differs", detail=f"they can't be judged: {said(error)}")
 
 
 def _scores(stored: Judgement, judged: Judgement) -> CardCheck:

@@ -1,8 +1,6 @@
-"""Digests of what a card names: its own texts, and those that ship with this installation or that the user has."""
+"""Digests of what a card names: its own texts, and those that ship with this installation."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator
 
 from crosspath import __version__, catalogue
 from crosspath.app.verifying_fields import difference, judged_check
@@ -16,52 +14,15 @@ from crosspath.types import (
     CardCheck,
     CardDifference,
     CardPath,
-    CardTask,
     Contract,
     PathSpec,
     RequestStyle,
     Text,
 )
 
-MOST_NAMED = 10
-"""Tasks that are named where they differ."""
 
-
-@dataclass(frozen=True)
-class Known:
-    """Tasks that can be compared with here."""
-
-    by_id: Mapping[str, str]
-    """Id -> digest."""
-    own: bool
-    """Whether tasks beside the catalogue were given."""
-
-    @property
-    def digests(self) -> frozenset[str]:
-        return frozenset(self.by_id.values())
-
-    @classmethod
-    def of(cls, card: Card, files: Sequence[Path], seed: str | None) -> "Known":
-        """The catalogue, the tasks in ``files``, and those drawn from ``seed`` as the card's spec says.
-
-        Raises:
-            ConfigError: a file is not acceptable, or the seed is too short.
-        """
-        tasks = [*catalogue.catalogue_tasks(), *(task for file in files for task in catalogue.read_tasks(file))]
-        if seed is not None:
-            tasks += catalogue.heldout_tasks(seed, _draws(card), files)
-        return cls({task.id: task.digest for task in tasks}, bool(files) or seed is not None)
-
-
-def _draws(card: Card) -> int:
-    """Held-out tasks per variant, as the card's spec says; what could be no such number counts as one."""
-    section = card.spec.get("tasks")
-    draws = section.get("heldout_draws") if isinstance(section, dict) else 1
-    return draws if isinstance(draws, int) and 1 <= draws <= 100 else 1
-
-
-def text_checks(card: Card, known: Known) -> Iterator[CardCheck]:
-    """One check for each text that the card names by a digest, for its tasks, and for what its parts say of each other."""
+def text_checks(card: Card) -> Iterator[CardCheck]:
+    """One check for each text that the card names by a digest, and for what its parts say of each other."""
     yield _candidate(card)
     yield _spec(card)
     contracts = {contract.name: contract for contract in card.contracts}
@@ -73,7 +34,6 @@ def text_checks(card: Card, known: Known) -> Iterator[CardCheck]:
         yield _suite(card, name, digest)
     if card.style is not None:
         yield _style(card, card.style)
-    yield _tasks(card, known)
 
 
 # -- what its parts say of each other ------------------------------------------------------------------------------------------
@@ -195,37 +155,3 @@ def _other(card: Card, about: str, digest: str, found: str, words: str) -> CardC
         return CardCheck(about=about, status="differs", detail=words, differences=one)
     why = f"{words}, but Crosspath {card.crosspath} wrote the card, and this is {__version__}"
     return CardCheck(about=about, status="unavailable", detail=why, differences=one)
-
-
-# -- tasks ---------------------------------------------------------------------------------------------------------------------
-
-
-def _tasks(card: Card, known: Known) -> CardCheck:
-    equal = [task for task in card.tasks if task.digest in known.digests]
-    rest = [task for task in card.tasks if task.digest not in known.digests]
-    other = [task for task in rest if task.id is not None and task.id in known.by_id]
-    absent = [task for task in rest if task not in other]
-    words = _task_words(card, equal, absent, known)
-    if other:
-        found = tuple(
-            CardDifference(field=f"task {task.label}", card=task.digest, found=known.by_id[task.id or ""]) for task in other
-        )
-        why = f"{len(other)} of {len(card.tasks)} differ from those of the same id here: {_names(other)}"
-        same = card.crosspath == __version__ or known.own
-        return CardCheck(about="tasks", status="differs" if same else "unavailable", detail=f"{why}; {words}", differences=found)
-    return CardCheck(about="tasks", status="unavailable" if absent else "holds", detail=words)
-
-
-def _task_words(card: Card, equal: Sequence[CardTask], absent: Sequence[CardTask], known: Known) -> str:
-    where = "known here" if known.own else "of the installed catalogue"
-    words = f"{len(equal)} of {len(card.tasks)} are {where}, by digest"
-    if not absent:
-        return words
-    heldout = sum(task.partition == "heldout" for task in absent)
-    kinds = [f"{heldout} held-out" if heldout else "", f"{len(absent) - heldout} of one's own" if heldout < len(absent) else ""]
-    return f"{words}; {' and '.join(filter(None, kinds))} are not here (give their files by --tasks, a seed, or the bundle)"
-
-
-def _names(tasks: Sequence[CardTask]) -> str:
-    more = f" and {len(tasks) - MOST_NAMED} more" if len(tasks) > MOST_NAMED else ""
-    return ", ".join(task.label for task in tasks[:MOST_NAMED]) + more

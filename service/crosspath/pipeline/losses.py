@@ -10,14 +10,15 @@ from crosspath.pipeline.plan import matched_cell
 from crosspath.types import CellRow, Losses
 
 
-def losses(index: FactIndex, alternatives: Sequence[Alternative] = ()) -> tuple[Losses, ...]:
+def losses(index: FactIndex, alternatives: Sequence[Alternative] = (), together: int | None = None) -> tuple[Losses, ...]:
     """One record per candidate that has a cell, in the order of the candidates.
 
     ``alternatives``: the other clean-up of replies per candidate, where it was replayed; ``index`` has to hold those scores.
+    ``together``: over so many candidates the intervals hold together; None: over those of the index.
     """
     cleaned = {one.cell.candidate: right_otherwise(index, one) for one in alternatives}
     names = [one.name for one in index.facts.lock.candidates if index.cells_of(one.name)]
-    return tuple(_losses(index, name, cleaned.get(name, {}), len(names)) for name in names)
+    return tuple(_losses(index, name, cleaned.get(name, {}), together or len(names)) for name in names)
 
 
 def _losses(index: FactIndex, candidate: str, cleaned: Mapping[tuple[str, int], bool], together: int) -> Losses:
