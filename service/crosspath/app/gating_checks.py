@@ -29,22 +29,15 @@ def paths_check(side: str, evidence: Evidence, replayed: Facts) -> EvidenceCheck
         for name, (was, is_) in changed.items()
     )
     paths = len({path for _, path in now.values()})
-    sentence = f"{side}: {words}" if changed else f"{side}: all {paths} paths are as they were evaluated"
-    return EvidenceCheck(name=f"{side} paths", ok=not changed, sentence=f"{sentence}.")
+    sentence = words or f"all {paths} paths are as they were evaluated"
+    return EvidenceCheck(name=f"{side} paths", ok=not changed, sentence=sentence)
 
 
-def toolchain_check(sides: Sequence[Facts]) -> EvidenceCheck:
-    """Whether all replays ran with the same programs, in the same sandbox."""
-    name = "same toolchain"
-    mixed = next(filter(None, map(mixture, sides)), None)
-    if mixed:
-        return EvidenceCheck(name=name, ok=False, sentence=mixed)
-    if any(side.lock.toolchain != sides[0].lock.toolchain for side in sides):
-        return EvidenceCheck(name=name, ok=False, sentence="The two sides were replayed with different programs or sandboxes.")
-    used = sides[0].lock.toolchain
-    where = f"in {used.sandbox}" if used else "on this machine"
-    whose = "both sides" if len(sides) > 1 else "the candidate"
-    return EvidenceCheck(name=name, ok=True, sentence=f"All replies of {whose} were replayed for this gate, {where}.")
+def toolchain_check(side: Facts) -> EvidenceCheck:
+    """Of a candidate alone: whether all its replays ran with the same programs, in the same sandbox."""
+    mixed = (mixture(side) or "").rstrip(".")
+    sentence = mixed or "all replies were executed with the same programs in the same sandbox"
+    return EvidenceCheck(name="same toolchain", ok=not mixed, sentence=sentence)
 
 
 def spec_check(evidence: Mapping[str, str], spec: Mapping[str, str]) -> EvidenceCheck:
@@ -52,15 +45,13 @@ def spec_check(evidence: Mapping[str, str], spec: Mapping[str, str]) -> Evidence
     was, is_ = from_spec(evidence), from_spec(spec)
     names = [name for name in sorted(was.keys() | is_.keys()) if was.get(name, "unset") != is_.get(name, "unset")]
     words = ", ".join(f"{name} ({_short(was.get(name, 'unset'))}, now {_short(is_.get(name, 'unset'))})" for name in names)
-    sentence = (
-        f"The spec is not what was evaluated: {words}." if names else f"The spec is what was evaluated, in all {len(was)} fields."
-    )
+    sentence = f"it is not what was evaluated: {words}" if names else f"it is what was evaluated, in all {len(was)} fields"
     return EvidenceCheck(name="spec", ok=not names, sentence=sentence)
 
 
 def baseline_check(reason: str) -> EvidenceCheck:
     """There is no baseline, and rules need one."""
-    return EvidenceCheck(name="baseline", ok=False, sentence=f"{reason[:1].upper()}{reason[1:].rstrip('.')}.")
+    return EvidenceCheck(name="baseline", ok=False, sentence=reason.rstrip("."))
 
 
 def with_checks(outcome: GateOutcome, further: Sequence[EvidenceCheck]) -> GateOutcome:
@@ -70,7 +61,7 @@ def with_checks(outcome: GateOutcome, further: Sequence[EvidenceCheck]) -> GateO
     if not failed:
         return GateOutcome(outcome.status, checks, outcome.rules, outcome.reasons, outcome.next_steps)
     invalid = outcome.status == "INVALID"
-    reasons = (*(check.sentence for check in failed), *(outcome.reasons if invalid else ()))
+    reasons = (*(f"{check.name}: {check.sentence}" for check in failed), *(outcome.reasons if invalid else ()))
     steps = (*_steps(failed), *(outcome.next_steps if invalid else ()))
     return GateOutcome("INVALID", checks, outcome.rules, reasons, tuple(dict.fromkeys(steps)))
 

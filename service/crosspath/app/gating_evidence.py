@@ -52,15 +52,15 @@ def find_baseline(ledger: Ledger, ref: EvidenceRef, needed: bool, notify: Callab
     try:
         return find_side(ledger, ref, "--baseline"), ""
     except CrosspathError as error:
-        reason = f"the baseline {ref} can't be used: {error}"
+        reason = f"{ref} can't be used: {error}"
         if not needed:
-            notify(f"{reason}; no rule asks for it")
+            notify(f"baseline: {reason}; no rule asks for it")
         return None, reason if needed else ""
 
 
 def needs_baseline(policy: Policy) -> bool:
     """Whether any rule compares with it."""
-    return any(rule.margin is not None or rule.times_baseline is not None for rule in policy.rules)
+    return any(rule.against_baseline for rule in policy.rules)
 
 
 def wanted_candidates(policy: Policy, side: Side) -> tuple[str, ...]:

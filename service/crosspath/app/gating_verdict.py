@@ -87,7 +87,8 @@ def draw(material: Material, directory: Path, validator: Validator, name: str, n
     outcome = judge_gate(material.policy, inputs[0], inputs[1] if baseline else None, validator)
     sides = [_side(side, directory) for side in material.sides]
     further = [paths_check(name, side.evidence, side.facts) for name, side in zip(SIDES, material.sides, strict=False)]
-    further.append(toolchain_check([side.facts for side in material.sides]))
+    if baseline is None:
+        further.append(toolchain_check(candidate.facts))
     if material.baseline_unreadable:
         further.append(baseline_check(material.baseline_unreadable))
     if material.spec_configuration is not None:

@@ -8,7 +8,7 @@ import re
 from xml.sax.saxutils import escape, quoteattr
 
 from crosspath.escaping import one_line
-from crosspath.reports.gate_words import headline, needs_words, rule_label, side_words
+from crosspath.reports.gate_words import headline, rule_label, rule_words, side_words
 from crosspath.types import EvidenceCheck, RuleResult, Verdict
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -41,7 +41,7 @@ def gate_junit(verdict: Verdict) -> str:
 
 
 def _rule(rule: RuleResult) -> str:
-    said = f"{rule.sentence} {needs_words(rule)}".strip()
+    said = rule_words(rule)
     if rule.state == "shown":
         return _case("rules", rule.name, _output(said))
     if rule.tier == "warn":

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from crosspath.escaping import markdown
-from crosspath.reports.gate_words import MEANINGS, needs_words, policy_words, rule_label, sides_words
+from crosspath.reports.gate_words import MEANINGS, policy_words, rule_label, rule_words, sides_words
 from crosspath.types import Verdict
 
 MARK = "<!-- crosspath gate -->"
@@ -42,7 +42,7 @@ def _folded(verdict: Verdict) -> Iterator[str]:
     yield "| rule | | why |"
     yield "|---|---|---|"
     for rule in verdict.rules:
-        yield f"| {markdown(rule.name)} | {markdown(rule_label(rule))} | {markdown(f'{rule.sentence} {needs_words(rule)}')} |"
+        yield f"| {markdown(rule.name)} | {markdown(rule_label(rule))} | {markdown(rule_words(rule))} |"
     for check in verdict.checks:
         yield f"| {markdown(check.name)} | {'holds' if check.ok else 'NOT MET'} | {markdown(check.sentence)} |"
     yield ""

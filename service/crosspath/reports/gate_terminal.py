@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from crosspath.escaping import one_line
-from crosspath.reports.gate_words import headline, needs_words, rule_label, sides_words
+from crosspath.reports.gate_words import headline, rule_label, sides_words
 from crosspath.types import Verdict
 
 
@@ -15,16 +15,16 @@ def gate_terminal(verdict: Verdict) -> str:
 def _lines(verdict: Verdict) -> Iterator[str]:
     yield headline(verdict)
     yield f"  {sides_words(verdict)}"
-    yield from (f"  {reason}" for reason in verdict.reasons)
+    failed = [check for check in verdict.checks if not check.ok]
+    told = {rule.sentence for rule in verdict.rules} | {f"{check.name}: {check.sentence}" for check in failed}
+    yield from (f"  {reason}" for reason in verdict.reasons if reason not in told)  # what stands below is not said twice
     yield ""
     labels = [rule_label(rule) for rule in verdict.rules]
-    wide = max(map(len, labels), default=0)
+    wide = max(map(len, (*labels, "NOT MET")))
+    yield from (f"  {'NOT MET':<{wide}}  {check.name}: {check.sentence}" for check in failed)
     for rule, label in zip(verdict.rules, labels, strict=True):
-        needs = f" {needs_words(rule)}" if rule.needs else ""
-        yield f"  {label:<{wide}}  {rule.name}: {rule.sentence}{needs}"
-    failed = [check for check in verdict.checks if not check.ok]
+        yield f"  {label:<{wide}}  {rule.name}: {rule.sentence}"
     yield f"  evidence: {len(verdict.checks) - len(failed)} of {len(verdict.checks)} checks hold"
-    yield from (f"  NOT MET  {check.name}: {check.sentence}" for check in failed)
     if verdict.next_steps:
         yield ""
         yield "next:"

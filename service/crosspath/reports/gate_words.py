@@ -37,6 +37,7 @@ def rule_label(rule: RuleResult) -> str:
     return STATE_WORDS[rule.state] + (" (warns only)" if rule.tier == "warn" else "")
 
 
-def needs_words(rule: RuleResult) -> str:
-    """What would decide a rule that is not decided; empty where nothing has to."""
-    return f"To decide it: {rule.needs.rstrip('.')}." if rule.needs else ""
+def rule_words(rule: RuleResult) -> str:
+    """Why, and what would decide it where it is not decided."""
+    needs = f" To decide it: {rule.needs.rstrip('.')}." if rule.needs else ""
+    return f"{rule.sentence.rstrip('.')}.{needs}"
