@@ -36,15 +36,8 @@ class Measured:
     spans: Mapping[str, Sequence[Span]]
     """Task -> its planned trials, in the order of their indices."""
     families: Mapping[str, str]
-    lowest: int = 0
     known: str = ""
     """Why nothing has to be observed to know it; empty where it has to be."""
-
-    def only(self, tasks: frozenset[str]) -> "Measured":
-        """The same of some of its tasks."""
-        return Measured(
-            {task: spans for task, spans in self.spans.items() if task in tasks}, self.families, self.lowest, self.known
-        )
 
 
 @dataclass(frozen=True)
@@ -111,6 +104,18 @@ def _bound(rule: PolicyRule) -> float:
     return next(value for value in (rule.at_least, rule.at_most, rule.times_baseline) if value is not None)
 
 
+def turned_bound(rule: PolicyRule) -> float:
+    """The bound of a share with its sign turned so that more is better."""
+    return _bound(rule) if rule.metric in HIGHER_IS_BETTER else -_bound(rule)
+
+
+def turned_range(rule: PolicyRule) -> tuple[int, int]:
+    """Between which values what the rule compares lies, turned likewise; against a baseline: of a difference."""
+    sign = 1 if rule.metric in HIGHER_IS_BETTER else -1
+    low, high = sorted((sign * rule.lowest, sign))
+    return (low - high, high - low) if rule.against_baseline else (low, high)
+
+
 def _unusable(rule: PolicyRule, candidate: Evidence, baseline: Evidence | None) -> str:
     if isinstance(candidate, str):
         return candidate
@@ -156,13 +161,6 @@ class _Sides:
     def families(self) -> Mapping[str, str]:
         return {task: self.candidate.families[task] for task in self.tasks}
 
-    @cached_property
-    def range(self) -> tuple[int, int]:
-        """Of a value with its sign turned so that more is better."""
-        ends = sorted((self.sign * self.candidate.lowest, self.sign))
-        width = ends[1] - ends[0]
-        return (-width, width) if self.baseline else (ends[0], ends[1])
-
     def sample(self, hopeful: bool) -> Sample:
         """With everything that is missing at its best for the candidate, or at its worst."""
         candidate = self._turned(self.candidate, hopeful)
@@ -198,7 +196,7 @@ class _Sides:
 
     def _sample(self, candidate: Values, baseline: Values | None) -> Sample:
         values = self._by_family(candidate, baseline) if self._over_families else self._by_trial(candidate, baseline)
-        return Sample.of((float(value) for value in values), *self.range)
+        return Sample.of((float(value) for value in values), *turned_range(self.rule))
 
     @property
     def _over_families(self) -> bool:
@@ -260,7 +258,7 @@ def _filled(values: Mapping[str, Sequence[Fraction | None]], beside: Mapping[str
 
 def _weigh_shares(rule: PolicyRule, alpha: float, sides: _Sides) -> Weighed:
     bound, sign = _bound(rule), sides.sign
-    threshold = sign * bound
+    threshold = turned_bound(rule)
     worst, best, observed = sides.sample(hopeful=False), sides.sample(hopeful=True), sides.observed_sample()
     if sides.exact:
         ends = worst.mean, best.mean
@@ -270,9 +268,9 @@ def _weigh_shares(rule: PolicyRule, alpha: float, sides: _Sides) -> Weighed:
         p_shown, p_violated = worst.p_not_above(threshold), best.p_not_below(threshold)
     n, planned = sides.counts
     estimate = Estimate(
-        value=sign * observed.mean if observed else None,
-        low=min(sign * ends[0], sign * ends[1]), high=max(sign * ends[0], sign * ends[1]),
-        n=n, missing=max(0, planned - n), worst=sign * worst.mean, best=sign * best.mean,
+        value=_positive(sign * observed.mean) if observed else None,
+        low=_positive(min(sign * ends[0], sign * ends[1])), high=_positive(max(sign * ends[0], sign * ends[1])),
+        n=n, missing=max(0, planned - n), worst=_positive(sign * worst.mean), best=_positive(sign * best.mean),
         estimand=rule.generalises_to, method=_method(sides, worst), p_value=p_shown,
     )  # fmt: skip
     trials = [values for values in sides.observed if values is not None]
@@ -282,6 +280,11 @@ def _weigh_shares(rule: PolicyRule, alpha: float, sides: _Sides) -> Weighed:
         rule, bound, estimate, p_shown, p_violated,
         threshold=threshold, observed=observed, hopeful=best, trials=tuple(trials), families=sides.families,
     )  # fmt: skip
+
+
+def _positive(value: float) -> float:
+    """Without a zero that has a sign."""
+    return value + 0.0
 
 
 def _method(sides: _Sides, sample: Sample) -> str:

@@ -100,7 +100,7 @@ class Evaluated:
         cells, found = self.index.cells_of(candidate), self.decomposition(candidate)
         if metric == "damage" and self.own_cell(candidate).done == "R":
             rows = self.index.rows_compared(self.own_cell(candidate))
-            return _measured(rows, [(0, 0)] * len(rows), -1, _AS_REFERENCE)
+            return _measured(rows, [(0, 0)] * len(rows), _AS_REFERENCE)
         missing = [name for name in _CELLS[metric] if name not in cells]
         if missing:
             why = self.facts.not_applicable.get(
@@ -118,7 +118,7 @@ class Evaluated:
                 strict=True,
             )
         ]
-        return _measured(minuend, spans, -1)
+        return _measured(minuend, spans)
 
     # -- places of loss --------------------------------------------------------------------------------------------------
 
@@ -126,7 +126,7 @@ class Evaluated:
         own = self.own_cell(candidate)
         rows = self.index.rows_compared(own)
         if where == "path" and own.done == "R":
-            return _measured(rows, [(0, 0)] * len(rows), 0, _AS_REFERENCE)
+            return _measured(rows, [(0, 0)] * len(rows), _AS_REFERENCE)
         cleaned = self._cleaned
         if cleaned is None:
             return "no validator is at hand to judge replies with the other clean-up"
@@ -167,12 +167,12 @@ class Evaluated:
             yield _Taken(reply, None if row.unstable else row.passed, bool(trial and trial.request.key in local))
 
 
-def _measured(rows: Sequence[CellRow], spans: Sequence[Span], lowest: int = 0, known: str = "") -> Measured:
+def _measured(rows: Sequence[CellRow], spans: Sequence[Span], known: str = "") -> Measured:
     found: dict[str, list[tuple[int, Span]]] = {}
     for row, span in zip(rows, spans, strict=True):
         found.setdefault(row.task, []).append((row.index, span))
     ordered = {task: [span for _, span in sorted(trials)] for task, trials in sorted(found.items())}
-    return Measured(ordered, {row.task: row.family for row in rows}, lowest, known)
+    return Measured(ordered, {row.task: row.family for row in rows}, known)
 
 
 def _span(row: CellRow, asked: Callable[[CellRow], bool]) -> Span:
