@@ -184,7 +184,7 @@ class TestEveryRegistry:
         first, second = subject.model()
         subject.registry.promote(first, "champion", None, verdict(first), subject.run)
         with pytest.raises(
-            ConfigError, match=r"was moved from no version to version 1 meanwhile: by decision 1 .*nothing was moved"
+            ConfigError, match=r"was moved from no version to version 1 meanwhile, by decision 1 .*nothing was moved"
         ):
             subject.registry.promote(second, "champion", None, verdict(second), subject.run)
         subject.behind.by_hand(first.model, "champion", 2)

@@ -76,7 +76,9 @@ class AliasMover:
             now = self._store.alias(model, alias)
         _require_settled(known, model)
         if now != expected:
-            raise ConfigError(f"{_alias(model, alias)} {_moved(expected, now)} meanwhile: {_since(known, now)}; {NOTHING_MOVED}")
+            with _saying(NOTHING_MOVED):
+                known = history(self._store.entries(model), alias)  # once more: it may be by a decision that was not there yet
+            raise ConfigError(f"{_alias(model, alias)} {_moved(expected, now)} meanwhile, {_since(known, now)}; {NOTHING_MOVED}")
         head = known.head
         if head and head.state == "done" and head.kind == "promote" and head.to_version == now == version.version:
             return head
@@ -210,8 +212,11 @@ class AliasMover:
                 self._store.close(entry, "withdrawn")
             raise
         except TrackerError as error:
-            with _saying(f"{error}; whether {_alias(entry.model, entry.alias)} was moved is not known; {ways_out(entry)}"):
+            try:
                 now = self._store.alias(entry.model, entry.alias)
+            except TrackerError:
+                unknown = f"whether {_alias(entry.model, entry.alias)} was moved is not known, its decision is unfinished"
+                raise TrackerError(f"{error}; {unknown}; {ways_out(entry)}") from error
             if now != entry.to_version:
                 raise TrackerError(f"{error}; {NOTHING_MOVED}, {entry_words(entry)} is unfinished; {ways_out(entry)}") from error
 
