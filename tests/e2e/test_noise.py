@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -115,7 +116,9 @@ def test_an_interrupted_probe_goes_on(serve: Serve, tmp_path: Path, capsys: pyte
     said = capsys.readouterr()
     assert "going on with noisy-" in said.err
     assert "own (openai/m told raw, price, temperature 0): no difference seen" in said.out
-    assert f"took {len(server.requests)} requests (1 failed) in 2 starts" in said.out
+    (took,) = re.findall(r"took (\d+) requests \(1 failed\) in 2 starts", said.out)
+    # One of two that were in flight may have been written down and not yet sent: it counts, because nobody can know.
+    assert len(server.requests) <= int(took) <= len(server.requests) + 1
     assert asked < len(server.requests) <= 8 + 1 + 2
 
 

@@ -39,7 +39,7 @@ def test_more_of_anything_is_more_precise(spread: Spread, design: Design) -> Non
     width, wider = (precision.interval_width(spread, one) for one in (design.times(families=2), design))
     assert width is not None
     assert wider is not None
-    assert width < wider <= 2
+    assert width < wider <= 2 or width == wider == 2
 
 
 def test_stated_spreads_are_what_their_names_say() -> None:
