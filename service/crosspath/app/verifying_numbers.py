@@ -44,14 +44,13 @@ def number_checks(value: Mapping[str, Any], card: Card) -> Iterator[CardCheck]:
         *_named("cell", shown["cells"], found["cells"], "told", "done"),
         *_named("effect", shown["effects"], found["effects"], "name"),
         _Number("control", shown["control"], found["control"]),
-        _Number("names of the candidate", *_names(card)),
         _Number("told about its own path", *({k: one.get(k) for k in ("discloses", "undisclosed")} for one in (shown, found))),
     ]
     older = card.crosspath != __version__  # which did not write everything
     if not _decided_by_clean_up(card) and not (older and card.losses is None):
         parts.append(_Number(LOST, value.get("losses"), again.losses.model_dump(mode="json")))
     for name, what in (("reliability", again.reliability), ("abstentions", again.abstentions)):
-        if value.get(name) or not older:
+        if value.get(name) or (what and not older):
             parts.append(_Number(name, value.get(name, []), [one.model_dump(mode="json") for one in what]))
     for what, entries, keys in (("cell", shown["cells"], ("told", "done")), ("effect", shown["effects"], ("name",))):
         yield from _twice(what, entries, *keys)
@@ -60,18 +59,6 @@ def number_checks(value: Mapping[str, Any], card: Card) -> Iterator[CardCheck]:
     yield from _not_narrower(card, again.decomposition)
     yield from _counted_beside(card, again.decomposition)
     yield from _words(card)
-
-
-def _names(card: Card) -> tuple[dict[str, str], dict[str, str]]:
-    """What each part says of whom it is about."""
-    parts = {
-        "decomposition": card.decomposition,
-        "headline": card.headline,
-        "cost": card.cost,
-        "format_damage": card.format_damage,
-    }
-    shown = {name: part.candidate for name, part in parts.items() if part is not None}
-    return shown, dict.fromkeys(shown, card.candidate.name)
 
 
 def _decided_by_clean_up(card: Card) -> int:

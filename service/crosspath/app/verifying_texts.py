@@ -49,6 +49,7 @@ def _candidate(card: Card) -> CardCheck:
             expected["contract"] = own.generation.contract
         shown = {name: getattr(cell, name) for name in expected}
         found += difference(shown, expected, f"cells.{cell.name}")
+    found += difference(*_names(card))
     named = {cell.path for cell in card.cells}
     found += [
         CardDifference(field=f"cells: path {path[:16]}", card="used", found="not among the paths")
@@ -56,6 +57,18 @@ def _candidate(card: Card) -> CardCheck:
         if card.paths
     ]
     return judged_check("candidate", found, "the cells are told and run as it says")
+
+
+def _names(card: Card) -> tuple[dict[str, str], dict[str, str]]:
+    """What each part says of whom it is about."""
+    parts = {
+        "decomposition": card.decomposition,
+        "headline": card.headline,
+        "cost": card.cost,
+        "format_damage": card.format_damage,
+    }
+    shown = {name: part.candidate for name, part in parts.items() if part is not None}
+    return shown, dict.fromkeys(shown, card.candidate.name)
 
 
 def _spec(card: Card) -> CardCheck:
