@@ -144,7 +144,10 @@ def _missing_words(kinds: dict[str, int]) -> str:
 
 def _how_many(decomposition: Decomposition, losses: Losses) -> str:
     """The interval of the biggest loss, or of what is right where nothing is lost, for task families like these."""
-    place = max(losses.shares, key=lambda one: losses.lost[one], default=None)
+    shown: list[Loss] = [
+        one for one in PLACE_WORDS if one in losses.shares
+    ]  # of equals the first, in whatever order they were read
+    place = max(shown, key=lambda one: losses.lost[one], default=None)
     if place:
         return _interval(f"lost to {PLACE_WORDS[place]}", losses.shares[place], "95 % sure for all candidates together")
     cells = (cell for cell in decomposition.cells if cell.name == losses.cell)
