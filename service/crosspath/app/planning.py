@@ -8,20 +8,24 @@ from typing import Any
 from crosspath.app import heldout
 from crosspath.app.costs import TYPICAL_REPLY_TOKENS, PlanCosts, money, plan_costs
 from crosspath.app.evaluation import Evaluation
+from crosspath.app.plan_power import policy_document, policy_lines
 from crosspath.app.plan_precision import precision_document, precision_lines
 from crosspath.app.readiness import check_prices, check_suites, missing_keys, resolved_spec
 from crosspath.app.resolve import Resolved
+from crosspath.errors import ConfigError
 from crosspath.pipeline.answers import provider, unused_lines
 from crosspath.pipeline.budget import ASSUMED_OUTPUT_TOKENS
 from crosspath.pipeline.clean_ups import most_replays
 from crosspath.pipeline.plan import Plan, undisclosed
 from crosspath.pipeline.wording_groups import wording_groups
+from crosspath.types import Policy
 
 
-def plan_document(spec: Path, like: Evaluation | None = None) -> dict[str, Any]:
+def plan_document(spec: Path, like: Evaluation | None = None, policy: Policy | None = None) -> dict[str, Any]:
     """Requests, replays, worst-case cost, rough duration, all cells, and how precise the effects will be.
 
-    ``like``: an earlier evaluation whose effects are expected to vary as much again.
+    ``like``: an earlier evaluation whose effects are expected to vary as much again. ``policy``: how likely it lets an equal
+    candidate pass.
 
     Raises:
         ConfigError: the spec is wrong, or nothing is known of how the effects of ``like`` vary.
@@ -47,13 +51,24 @@ def plan_document(spec: Path, like: Evaluation | None = None) -> dict[str, Any]:
         "worst_tokens": costs.worst.tokens,
         "models_without_price": list(costs.unpriced),
         "rough_duration_s": round(costs.duration_s, 1),
-        "precision": precision_document(resolved.plan, like),
+        "precision": _precision(resolved.plan, like, asked=policy is None),
+        "policy": policy_document(policy, resolved.plan, like) if policy else None,
         "limits": resolved.spec.limits.model_dump(mode="json"),
         "warnings": list(_warnings(resolved, costs)),
         "cells": [_cell(resolved, cell) for cell in resolved.plan.cells],
         "not_applicable": dict(resolved.plan.not_applicable),
         "wordings": list(_wordings(resolved.plan)),
     }
+
+
+def _precision(plan: Plan, like: Evaluation | None, asked: bool) -> dict[str, Any]:
+    """As in ``like``; where that has no effect that varies and is there for the policy, by stated spreads."""
+    try:
+        return precision_document(plan, like)
+    except ConfigError:
+        if asked:
+            raise
+        return precision_document(plan)
 
 
 def _wordings(plan: Plan) -> Iterator[dict[str, Any]]:
@@ -121,6 +136,7 @@ def plan_text(document: dict[str, Any]) -> str:
         f"tokens at worst         {document['worst_tokens']}",
         f"duration                about {_duration(document['rough_duration_s'])}",
         *precision_lines(document["precision"]),
+        *(policy_lines(document["policy"]) if document["policy"] else ()),
         "",
         "cells (told / done):",
     ]

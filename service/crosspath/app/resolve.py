@@ -16,11 +16,12 @@ from crosspath.pipeline.budget import Limits
 from crosspath.pipeline.plan import Plan, make_plan
 from crosspath.pipeline.telling import told_contract, with_told
 from crosspath.spec import Spec, load_spec
+from crosspath.spec.policy import load_policy
 from crosspath.strict_yaml import load_yaml
 from crosspath.styles import parse_style
 from crosspath.tasks.places import known_names
 from crosspath.transports import parse_path, preset, preset_names
-from crosspath.types import Candidate, Contract, PathSpec, RecordedReply, Reply, RequestStyle, Text, digest, is_reserved
+from crosspath.types import Candidate, Contract, PathSpec, Policy, RecordedReply, Reply, RequestStyle, Text, digest, is_reserved
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,16 @@ def read_spec(source: str | Path) -> tuple[Spec, Path]:
     """
     path = Path(source)
     return load_spec(catalogue.read_text(path), str(path)), path.resolve().parent
+
+
+def read_policy(source: str | Path) -> Policy:
+    """A gate's policy from a file.
+
+    Raises:
+        ConfigError: the file can't be read, or is not a policy.
+    """
+    path = Path(source)
+    return load_policy(catalogue.read_text(path), str(path))
 
 
 def resolve(spec: Spec, base: Path) -> Resolved:

@@ -63,14 +63,19 @@ def plan(
     like: Annotated[
         str | None, typer.Option("--like", help="An earlier evaluation whose effects vary as these may; default: stated spreads.")
     ] = None,
+    policy: Annotated[
+        Path | None, typer.Option("--policy", help="A gate's policy: how likely it lets an equal candidate pass, by trials.")
+    ] = None,
     store: StoreOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Say what a spec will do, cost at worst and be able to show. Nothing is sent, executed or written."""
     from crosspath.app import api
     from crosspath.app.planning import plan_document, plan_text
+    from crosspath.app.resolve import read_policy
 
-    document = plan_document(spec, like=api.load(like, store=store) if like else None)
+    asked = read_policy(policy) if policy else None
+    document = plan_document(spec, like=api.load(like, store=store) if like else None, policy=asked)
     if as_json:
         print_json(document)
     else:
