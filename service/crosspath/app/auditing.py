@@ -41,7 +41,7 @@ from crosspath.types import VERDICT_FORMAT, Evidence, Facts, GateSide, Judgement
 
 MOST_NAMED = 20
 """Differences of one part of the verdict that are named."""
-CLOSE = 1e-9
+CLOSE = 1e-10
 """Two numbers that other processors or libraries compute may differ by so much, in parts of the larger one."""
 NOT_PROVEN = (
     "Not proven: that the models really gave these replies, that the stored final states are what the replies left, and that "
