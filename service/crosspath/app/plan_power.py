@@ -44,7 +44,8 @@ def policy_document(policy: Policy, plan: Plan, like: Evaluation | None = None) 
     """
     tasks = [task for task in plan.tasks.values() if task.infeasible is None]
     rules = [rule for rule in policy.blocking if rule.metric not in AMOUNTS]
-    law = _law_like(like, policy, rules, tasks) if like else _stated_law(tasks)
+    candidate = _candidate_of(like, policy, plan) if like else None
+    law = _law_like(like, candidate, rules, tasks) if like and candidate else _stated_law(tasks)
     least = max([rule.k for rule in rules if rule.k is not None], default=1)
     found: dict[str, Any] = {
         "name": policy.name,
@@ -52,7 +53,7 @@ def policy_document(policy: Policy, plan: Plan, like: Evaluation | None = None) 
         "asked": POWER,
         "trials": plan.trials,
         "families": len(set(law.families)),
-        "like": like.id if like else None,
+        "like": f"{like.id}:{candidate}" if like else None,
         "refused": list(_refused(policy, plan, tasks, least)),
         "not_simulated": [rule.title for rule in policy.blocking if rule.metric in AMOUNTS],
     }
@@ -98,10 +99,20 @@ def _with_passes(kind: dict[Metric, int]) -> dict[Metric, int]:
     return {**kind, "pass_hat": kind["pass_rate"]}
 
 
-def _law_like(like: Evaluation, policy: Policy, rules: Sequence[PolicyRule], tasks: Sequence[Task]) -> Law:
+def _candidate_of(like: Evaluation, policy: Policy, plan: Plan) -> str:
+    """The candidate that the policy names, or one that is in the plan, too, or the only one."""
+    known = [one.name for one in like.facts.lock.candidates]
+    asked = policy.candidate.candidate if policy.candidate else None
+    names = [asked] if asked else [one.name for one in plan.candidates if one.name in known] or known
+    if names[0] not in known or (len(known) > 1 and names == known and not asked):
+        shown = ", ".join(known)
+        raise ConfigError(f"--like {like.id}: which of its candidates is meant? Give the one of the spec its name: {shown}")
+    return names[0]
+
+
+def _law_like(like: Evaluation, candidate: str, rules: Sequence[PolicyRule], tasks: Sequence[Task]) -> Law:
     """Each task as it came out, a little of all tasks mixed in; a task that was not there is as all of them."""
     evaluated = Evaluated(like.facts, like.judgement)
-    candidate = (policy.candidate.candidate if policy.candidate else None) or evaluated.candidates[0]
     measured: dict[Metric, Measured] = {rule.metric: _measured(evaluated, rule, candidate, like.id) for rule in rules}
     seen = {task.id: list(_kinds_of(task.id, measured)) for task in tasks}
     kinds = list(dict.fromkeys(kind for trials in seen.values() for kind in trials))
