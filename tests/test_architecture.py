@@ -113,7 +113,12 @@ def test_every_import_is_declared() -> None:
     """What is imported comes from the standard library, from this project or from a declared dependency."""
     declared = set().union(*dependencies().values())
     foreign = imported(MODULES) - set(sys.stdlib_module_names) - {"crosspath", "inside"}  # its own name in the sandbox
-    assert sorted(foreign - declared) == []
+    assert sorted(foreign - declared) == ["pytest"]  # which loads the plugin, and nothing else does
+
+
+def test_pytest_is_imported_by_its_plugin_alone() -> None:
+    """An installation needs no pytest: only pytest loads the module that imports it."""
+    assert [name(path) for path in MODULES if "pytest" in imported([path])] == ["service/crosspath/pytest_plugin.py"]
 
 
 def run_python(code: str) -> str:

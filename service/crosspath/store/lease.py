@@ -12,8 +12,8 @@ from crosspath.errors import StoreError
 class Lease:
     """An exclusive lock on a file: the kernel gives it back when its process dies, however it dies."""
 
-    def __init__(self, directory: Path) -> None:
-        self._path = directory / "ledger.lock"
+    def __init__(self, directory: Path, name: str = "ledger.lock") -> None:
+        self._path = directory / name
         self._file: int | None = None
 
     def acquire(self, *, on_wait: Callable[[str], None] | None = None, timeout_s: float | None = None) -> None:
