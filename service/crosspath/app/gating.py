@@ -31,7 +31,7 @@ from crosspath.app.gating_verdict import (
     write_material,
     write_verdict,
 )
-from crosspath.app.readiness import executor_kind, in_sandbox, require_executor
+from crosspath.app.readiness import in_sandbox, require_executor
 from crosspath.app.resolve import Own, Resolved, read_own, resolve
 from crosspath.app.session import Derivation, Opened, gather, open_evaluation, planned_facts
 from crosspath.errors import ConfigError, CrosspathError, StoreError, TrackerError, boundary
@@ -107,6 +107,7 @@ def gate(
     force: bool = False,
     store: str | Path | None = None,
     executor: str | None = None,
+    usual_executor: str = "local",
     sandbox: str | None = None,
     track: bool = True,
     progress: Progress | None = None,
@@ -123,6 +124,7 @@ def gate(
         spec: the candidate's configuration there must equal that of the evidence.
         output: directory for the verdict and all it was drawn from; default below the store.
         force: replace a verdict that is there.
+        executor: ``local`` or ``ray``; default what the candidate's spec said, else ``usual_executor``.
 
     Raises:
         ConfigError: the policy or an argument is wrong; nothing was replayed.
@@ -141,7 +143,7 @@ def gate(
     registry = _checked_registry(directory) if track else None
     promotion = _promotion(registry, promote, model, refs)
     with open_ledger(directory, notify) as ledger:
-        gating = _Gating(ledger, asked, executor, sandbox, progress or Progress(), notify)
+        gating = _Gating(ledger, asked, (executor, usual_executor), sandbox, progress or Progress(), notify)
         done = gating.run(refs[0], refs[1], spec, Path(output) if output is not None else None)
     return _concluded(done, registry, promotion, notify) if registry else done
 
@@ -178,7 +180,7 @@ def _promotion(
     name = model or next((ref.model for ref in refs if ref and ref.model), None)
     if name is None:
         raise ConfigError(f"name the registered model whose alias {alias} is to be moved", field="--model")
-    return _Promotion(name, alias, promoting.alias_version(registry, name, alias))
+    return _Promotion(name, alias, promoting.require_promotable(registry, name, alias))
 
 
 class _Gating:
@@ -188,14 +190,14 @@ class _Gating:
         self,
         ledger: Ledger,
         policy: Policy,
-        executor: str | None,
+        executors: tuple[str | None, str],
         sandbox: str | None,
         progress: Progress,
         notify: Callable[[str], None],
     ) -> None:
         self._ledger = ledger
         self._policy = policy
-        self._executor = executor
+        self._executors = executors
         self._sandbox = sandbox
         self._progress = progress
         self._notify = notify
@@ -240,7 +242,8 @@ class _Gating:
             self._ledger.directory, digest([self._policy.model_dump(mode="json"), *(one.identity for one in derivations)])
         )
         self._progress.began(f"replaying {len(plans)} evaluation{'s' * (len(plans) > 1)} for the gate ...")
-        kind = executor_kind(plans[0], self._executor)
+        asked, usual = self._executors
+        kind = asked or plans[0].spec.executor.kind or usual
         judged: list[tuple[Facts, Judgement]] = []
         with adapters.make_executor(kind, plans[0].spec, {}) as made:
             shared = _Shared(made)
