@@ -103,14 +103,20 @@ def _values(rule: PolicyRule, law: Law, kinds: Array) -> Array:
 
 def chance_shown(rule: PolicyRule, law: Law, candidate: Array, baseline: Array) -> float:
     """The p-value of a rule for values of trials (tasks in the order of the families, trials), as ``gate_rules.weigh`` has it."""
+    sample = sample_of(rule, law, candidate, baseline)
+    if rule.generalises_to == "these_replies":
+        return float(sample.mean < turned_bound(rule))
+    return sample.p_not_above(turned_bound(rule))
+
+
+def sample_of(rule: PolicyRule, law: Law, candidate: Array, baseline: Array) -> Sample:
+    """What is tested: means of families, or trials; differences where the rule is against the baseline."""
     units = _over_families if rule.generalises_to == "task_population" else _over_trials
     values = units(rule, law, candidate)
     if rule.against_baseline:
         values = values - units(rule, law, baseline)
-    if rule.generalises_to == "these_replies":
-        return float(values.mean() < turned_bound(rule))
     rounded: list[float] = np.round(values, _ROUNDED).tolist()
-    return Sample.of(rounded, *turned_range(rule)).p_not_above(turned_bound(rule))
+    return Sample.of(rounded, *turned_range(rule))
 
 
 def _over_families(rule: PolicyRule, law: Law, values: Array) -> Array:

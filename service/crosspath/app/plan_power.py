@@ -10,6 +10,7 @@ from typing import Any
 from crosspath.analysis.gate_power import Law, Power, power
 from crosspath.analysis.gate_rules import Measured
 from crosspath.analysis.precision import POWER
+from crosspath.app import adapters
 from crosspath.app.evaluation import Evaluation
 from crosspath.errors import ConfigError
 from crosspath.pipeline.gate_evidence import Evaluated
@@ -45,7 +46,7 @@ def policy_document(policy: Policy, plan: Plan, like: Evaluation | None = None) 
     tasks = [task for task in plan.tasks.values() if task.infeasible is None]
     rules = [rule for rule in policy.blocking if rule.metric not in AMOUNTS]
     candidate = _candidate_of(like, policy, plan) if like else None
-    law = _law_like(like, candidate, rules, tasks) if like and candidate else _stated_law(tasks)
+    law = _law_like(like, candidate, rules, tasks) if like and candidate else stated_law(tasks)
     least = max([rule.k for rule in rules if rule.k is not None], default=1)
     found: dict[str, Any] = {
         "name": policy.name,
@@ -87,7 +88,8 @@ def _refused(policy: Policy, plan: Plan, tasks: Sequence[Task], least: int) -> I
 # -- laws ----------------------------------------------------------------------------------------------------------------
 
 
-def _stated_law(tasks: Sequence[Task]) -> Law:
+def stated_law(tasks: Sequence[Task]) -> Law:
+    """What is taken of each task where no evaluation says better."""
     every: dict[Metric, int] = {"pass_rate": 1, "reference_rate": 1, "silent_wrong": 0, "false_alarm": 0, "damage": 0}
     every |= {"compensation": 0, "matched_gap": 0, "lost_to_path": 0, "lost_to_model": 0, "lost_to_format": 0}
     every |= {"refusals": 0, "truncated": 0}
@@ -112,7 +114,8 @@ def _candidate_of(like: Evaluation, policy: Policy, plan: Plan) -> str:
 
 def _law_like(like: Evaluation, candidate: str, rules: Sequence[PolicyRule], tasks: Sequence[Task]) -> Law:
     """Each task as it came out, a little of all tasks mixed in; a task that was not there is as all of them."""
-    evaluated = Evaluated(like.facts, like.judgement)
+    validator = adapters.make_validator() if any(rule.metric.startswith("lost_to") for rule in rules) else None
+    evaluated = Evaluated(like.facts, like.judgement, validator)
     measured: dict[Metric, Measured] = {rule.metric: _measured(evaluated, rule, candidate, like.id) for rule in rules}
     seen = {task.id: list(_kinds_of(task.id, measured)) for task in tasks}
     kinds = list(dict.fromkeys(kind for trials in seen.values() for kind in trials))
@@ -129,8 +132,6 @@ def _mixed(counts: Sequence[int], pooled: Sequence[float]) -> tuple[float, ...]:
 
 
 def _measured(evaluated: Evaluated, rule: PolicyRule, candidate: str, like: str) -> Measured:
-    if rule.metric.startswith("lost_to"):
-        raise ConfigError(f"--like {like}: places of loss can't be drawn again from an evaluation; leave --like out")
     found = evaluated.evidence(rule, candidate)
     if not isinstance(found, Measured):
         raise ConfigError(f"--like {like}: nothing to draw {rule.metric} of {candidate} from: {found}")
