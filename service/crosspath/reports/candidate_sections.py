@@ -53,7 +53,7 @@ def candidate_parts(
     name, cells = decomposition.candidate, decomposition.cells
     parts = (
         Part(_two_by_two(decomposition)),
-        Part(funnel_section(judgement, name)),
+        Part(funnel_section(judgement, name), folded=True),
         Part(effects_table(decomposition, wordings)),
         Part(_control(decomposition)),
         Part(_causes(cells), folded=True),
@@ -80,7 +80,7 @@ def _two_by_two(decomposition: Decomposition) -> str:
     rows = [
         [f"told {told}{_named(decomposition, told, 0)}", *(_square(decomposition, told + done) for done in "RN")] for told in "RN"
     ]
-    return "What the model was told, and how its replies were done\n\n" + table([" ", *columns], rows)
+    return "What the model was told, and how its replies were done\n\n" + table(["told", *columns], rows)
 
 
 def _named(decomposition: Decomposition, side: str, place: int) -> str:

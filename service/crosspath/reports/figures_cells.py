@@ -117,8 +117,8 @@ def _cell_text(axes: Axes, x: float, y: float, cell: Cell) -> None:
     put_text(
         axes, x, y + 0.3, percent(cell.rate.value) if cell.scored else "nothing scored", 15 if cell.scored else 12, weight="bold"
     )
-    mean = f"{cell.passed} of {cell.scored} right" + (", % as mean over families" if over_families(cell) else "")
-    put_text(axes, x, y - 0.15, mean, 8.5 if over_families(cell) else 11)
+    mean = f"{cell.passed} of {cell.scored} right" + ("; % over families" if over_families(cell) else "")
+    put_text(axes, x, y - 0.15, mean, 10 if over_families(cell) else 11)
     lost = [f"{count} {word}" for count, word in ((cell.faults, "faults"), (cell.unstable, "unstable")) if count]
     if lost:
         put_text(axes, x, y - 0.52, f"{cell.planned} attempted: {', '.join(lost)}", 8.5, style="italic")
