@@ -21,6 +21,8 @@ _GROUPS: Mapping[str, Collection[str]] = {
     "tasks and texts": ("tasks", "contracts", "contract_digests", "paths", "suites", "style"),
 }
 """About -> fields of the card; all others are its configuration."""
+MOST_DIGITS = 30
+"""Of a foreign number that are shown."""
 _WORDS = frozenset({"headline", "warnings"})
 """Sentences, which another version may put otherwise."""
 
@@ -46,6 +48,10 @@ def bundle_checks(card: Card, value: Mapping[str, Any], directory: Path) -> Iter
     if card.candidate.name not in names:
         one = CardDifference(field="candidate", card=card.candidate.name, found=", ".join(names))
         yield CardCheck(about="bundle: candidate", status="differs", detail="it is not in the bundle", differences=(one,))
+        return
+    if facts.lock.trials != card.trials:  # before anything is counted: a hostile bundle may say any number
+        one = CardDifference(field="trials", card=str(card.trials), found=str(facts.lock.trials)[:MOST_DIGITS])
+        yield CardCheck(about="bundle: trials", status="differs", detail="the bundle has other ones", differences=(one,))
         return
     try:
         judged = judge(facts, adapters.make_validator())
