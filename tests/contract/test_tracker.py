@@ -1,8 +1,5 @@
 """What every tracker must do: the fake, MLflow on an embedded store, and MLflow behind a real server."""
 
-import os
-import socket
-import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,13 +10,14 @@ import pytest
 
 from builders import evaluation
 from crosspath.adapters.mlflow_tracker import MlflowTracker
-from crosspath.adapters.mlflow_tracker.addresses import embedded_uri, ui_server
+from crosspath.adapters.mlflow_tracker.addresses import embedded_uri
 from crosspath.adapters.mlflow_tracker.vendor import MlflowClient
 from crosspath.errors import ConfigError, TrackerError
 from crosspath.ports import Tracker
 from crosspath.store.bundle import read_bundle, write_bundle
 from crosspath.testing.tracker import MemoryTracker
 from crosspath.types import Facts, Judgement
+from mlflow_server import mlflow_server
 
 # SQLAlchemy 2.1 deprecates a loader strategy that MLflow 3.17 uses for its own tables.
 pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning")
@@ -87,32 +85,8 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A real MLflow server on a free port."""
-    directory = tmp_path_factory.mktemp("server")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    starting = ui_server(embedded_uri(directory), port)
-    environment = os.environ | starting.environment
-    with (directory / "log.txt").open("wb") as log:
-        process = subprocess.Popen(
-            starting.command, cwd=directory, env=environment, stdout=log, stderr=log, start_new_session=True
-        )
-    try:
-        _wait_for(port, process)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        os.killpg(process.pid, 15)
-        process.wait(timeout=20)
-
-
-def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 90
-    while time.monotonic() < deadline and process.poll() is None:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.2)
-    pytest.fail("the MLflow server did not start")
+    with mlflow_server(tmp_path_factory.mktemp("server")) as uri:
+        yield uri
 
 
 @pytest.fixture(params=["memory", "embedded", "server"])
