@@ -151,7 +151,7 @@ def interval_shows(rule: PolicyRule, law: Law, ours: np.ndarray, theirs: np.ndar
 def false_passes(number: int) -> None:
     print(f"Shown although the candidate is worse by exactly the margin: {number:,} candidates each, alpha {100 * ALPHA:.0f} %,")
     print(
-        f"{TASKS} tasks a family, {TRIALS} trials a task on each side. In brackets: Clopper-Pearson's upper limit (one-sided 95 %)."
+        f"{TASKS} tasks a family, {TRIALS} trials a task and side; in brackets an upper limit (Clopper-Pearson, 95 % one-sided)."
     )
     print(f"{'':<54}" + "".join(f"{groups:>4} families   " for groups in GROUPS))
     same = checked = 0
