@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from crosspath.app.api import audit, compare, evaluate, gate, import_published, load, log, recommend, replay, validate
     from crosspath.app.evaluation import Evaluation
     from crosspath.app.explaining import explain
+    from crosspath.app.scorer import scorer
 
 __version__ = "0.1.0"
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "log",
     "recommend",
     "replay",
+    "scorer",
     "validate",
 ]
 
@@ -38,6 +40,10 @@ def __getattr__(name: str) -> Any:
         from crosspath.app.explaining import explain
 
         return explain
+    if name == "scorer":
+        from crosspath.app.scorer import scorer
+
+        return scorer
     if name in __all__:
         from crosspath.app import api
 

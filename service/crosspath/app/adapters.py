@@ -14,6 +14,7 @@ from crosspath.types import Reply
 
 if TYPE_CHECKING:
     from crosspath.adapters.mlflow_tracker.addresses import Server
+    from crosspath.adapters.mlflow_tracker.scoring import Judge
 
 STORE_VARIABLE = "CROSSPATH_STORE"
 TRACKING_VARIABLE = "MLFLOW_TRACKING_URI"
@@ -114,6 +115,13 @@ def make_registry(store: Path, uri: str | None = None) -> Registry:
     chosen = uri or tracking_uri(store)
     own = chosen == embedded_uri(store)
     return MlflowRegistry(chosen, artifact_root=(store / "mlflow-artifacts").resolve() if own else None)
+
+
+def make_scorer(judge: "Judge", name: str) -> Any:
+    """A scorer for ``mlflow.genai.evaluate``."""
+    from crosspath.adapters.mlflow_tracker.scoring import make_scorer
+
+    return make_scorer(judge, name)
 
 
 def logged_traces(named: str, uri: str) -> Iterator[dict[str, Any]]:

@@ -36,6 +36,7 @@ from crosspath.types.explaining import (
     Part,
     PartStep,
 )
+from crosspath.types.findings import RowFinding
 from crosspath.types.funnels import Breakdown, FormatDamage, Funnel, FunnelStage, Grouping, ValidatorSensitivity
 from crosspath.types.gates import (
     VERDICT_FORMAT,
@@ -243,6 +244,7 @@ __all__ = [
     "Reply",
     "Request",
     "RequestStyle",
+    "RowFinding",
     "RuleResult",
     "RuleState",
     "RuleTier",

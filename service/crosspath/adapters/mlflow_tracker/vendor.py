@@ -4,6 +4,8 @@ Importing MLflow takes seconds; nothing loads this module before something is lo
 """
 
 import os
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from crosspath.adapters.mlflow_tracker.addresses import QUIET_ENVIRONMENT
 
@@ -67,4 +69,15 @@ __all__ = [
     "TraceState",
     "TracingClient",
     "ViewType",
+    "genai_scorer",
 ]
+
+
+def genai_scorer(function: Callable[[Any, Any, Any], list[Feedback]], name: str) -> Any:
+    """A scorer for ``mlflow.genai.evaluate`` that is given inputs, outputs and expectations of a row."""
+    from mlflow.genai.scorers import scorer  # another second of imports, which nothing else needs
+
+    def crosspath(inputs: Any = None, outputs: Any = None, expectations: Mapping[str, Any] | None = None) -> list[Feedback]:
+        return function(inputs, outputs, expectations)
+
+    return scorer(crosspath, name=name)
