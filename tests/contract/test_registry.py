@@ -10,8 +10,9 @@ import pytest
 from builders import evaluation
 from crosspath.adapters.mlflow_tracker import MlflowTracker
 from crosspath.adapters.mlflow_tracker.addresses import embedded_uri
+from crosspath.adapters.mlflow_tracker.logged_models import EVALUATION_RUN_TAG, logged_models, model_name
 from crosspath.adapters.mlflow_tracker.registry import MlflowRegistry
-from crosspath.adapters.mlflow_tracker.vendor import MlflowClient
+from crosspath.adapters.mlflow_tracker.vendor import LoggedModel, MlflowClient
 from crosspath.errors import ConfigError, TrackerError
 from crosspath.pipeline.configurations import configuration_of
 from crosspath.ports import Registry, Tracker
@@ -50,10 +51,10 @@ class Mlflow:
     def __init__(self, directory: Path) -> None:
         uri = embedded_uri(directory)
         self.tracker, self.registry = MlflowTracker(uri), MlflowRegistry(uri)
-        self._client = MlflowClient(uri, uri)
+        self.client = MlflowClient(uri, uri)
 
     def by_hand(self, model: str, alias: str, version: int) -> None:
-        self._client.set_registered_model_alias(model, alias, str(version))
+        self.client.set_registered_model_alias(model, alias, str(version))
 
 
 @dataclass
@@ -62,6 +63,7 @@ class Subject:
 
     behind: Behind
     run: str
+    bundle: Path
 
     @property
     def registry(self) -> Registry:
@@ -74,14 +76,28 @@ class Subject:
         return first, second
 
 
-@pytest.fixture(scope="module", params=[Memory, Mlflow])
-def subject(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Subject:
-    """One store for all tests: MLflow's first set-up takes seconds."""
-    directory = tmp_path_factory.mktemp("registry")
-    behind = request.param(directory / "store")
+def _logged(behind: Behind, directory: Path) -> Subject:
     facts, judgement = evaluation("registered-1")
     write_bundle(facts, judgement, directory / "bundle")
-    return Subject(behind, behind.tracker.log(facts, judgement, directory / "bundle").run_id)
+    return Subject(behind, behind.tracker.log(facts, judgement, directory / "bundle").run_id, directory / "bundle")
+
+
+@pytest.fixture(scope="module")
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Subject:
+    """One store for all tests: MLflow's first set-up takes seconds."""
+    directory = tmp_path_factory.mktemp("embedded")
+    return _logged(Mlflow(directory / "store"), directory)
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Subject:
+    directory = tmp_path_factory.mktemp("memory")
+    return _logged(Memory(directory / "store"), directory)
+
+
+@pytest.fixture(params=["memory", "embedded"])
+def subject(request: pytest.FixtureRequest) -> Subject:
+    return request.getfixturevalue(request.param)
 
 
 class TestEveryRegistry:
@@ -205,3 +221,105 @@ class TestEveryRegistry:
             with pytest.raises(ConfigError, match="is no alias"):
                 subject.registry.promote(first, alias, None, verdict(first), subject.run)
         assert subject.registry.decisions(first.model) == ()
+
+
+class TestLoggedModels:
+    """What MLflow holds of each candidate, beside its runs."""
+
+    @staticmethod
+    def models(subject: Subject) -> list[LoggedModel]:
+        assert isinstance(subject.behind, Mlflow)
+        client = subject.behind.client
+        experiment = client.get_run(subject.run).info.experiment_id
+        found = logged_models(client, experiment, f"tags.`{EVALUATION_RUN_TAG}` = '{subject.run}'")
+        return sorted(found, key=lambda one: one.name, reverse=True)
+
+    @staticmethod
+    def log_again(subject: Subject) -> None:
+        facts, judgement = evaluation("registered-1")
+        assert subject.behind.tracker.log(facts, judgement, subject.bundle).run_id == subject.run
+
+    def test_what_is_kept(self, embedded: Subject) -> None:
+        """Each candidate is a model with its whole configuration and the metrics of its matched run, which it comes from."""
+        facts = evaluation("registered-1")[0]
+        models = self.models(embedded)
+        assert [one.name for one in models] == ["oracle", "adaptive"]
+        assert [one.params for one in models] == [configuration_of(facts, one) for one in facts.lock.candidates]
+        assert isinstance(embedded.behind, Mlflow)
+        for model in models:
+            matched = embedded.behind.client.get_run(model.source_run_id or "")
+            assert matched.data.tags["crosspath.role"] == "matched"
+            assert {one.key: one.value for one in model.metrics or []} == matched.data.metrics
+            assert [one.model_id for one in (matched.outputs.model_outputs if matched.outputs else [])] == [model.model_id]
+
+    def test_logged_twice_is_once(self, embedded: Subject) -> None:
+        """The same evaluation logged again is the same models."""
+        before = [one.model_id for one in self.models(embedded)]
+        self.log_again(embedded)
+        assert [one.model_id for one in self.models(embedded)] == before
+
+    def test_missing_and_half_made_ones(self, embedded: Subject) -> None:
+        """Logging again makes what is missing (older versions made none), and replaces what an interrupted attempt left."""
+        assert isinstance(embedded.behind, Mlflow)
+        client = embedded.behind.client
+        first, second = self.models(embedded)
+        client.delete_logged_model(first.model_id)
+        half = client.create_logged_model(first.experiment_id, "oracle", first.source_run_id, tags=dict(first.tags))
+        self.log_again(embedded)
+        models = self.models(embedded)
+        assert [one.name for one in models] == ["oracle", "adaptive"]
+        assert models[1].model_id == second.model_id
+        assert models[0].model_id not in (first.model_id, half.model_id)
+        assert (models[0].params, len(models[0].metrics or [])) == (first.params, len(first.metrics or []))
+
+    def test_version_outlives_its_model(self, embedded: Subject) -> None:
+        """A version whose evaluation was logged anew leads to the new one, with the same configuration."""
+        assert isinstance(embedded.behind, Mlflow)
+        version, _ = embedded.model()
+        embedded.behind.client.delete_logged_model(self.models(embedded)[0].model_id)
+        with pytest.raises(TrackerError, match=r"the evaluation behind models:/[^\n]* is gone: registered-1, candidate oracle$"):
+            embedded.registry.find(EvidenceRef(model=version.model, version=1))
+        self.log_again(embedded)
+        assert embedded.registry.find(EvidenceRef(model=version.model, version=1)) == version
+        assert embedded.registry.register(embedded.run, "oracle", version.model) == version
+
+    @pytest.mark.parametrize(("name", "kept"), [("a/b.c: 50 %", "a_b_c_ 50 _"), ("\ud800'", "\\ud800_"), ("", "_")])
+    def test_names_that_mlflow_refuses(self, name: str, kept: str) -> None:
+        """A model's name is the candidate's, without what MLflow refuses; the tag has it whole."""
+        assert model_name(name) == kept
+
+
+def test_gate_run_in_mlflow(embedded: Subject, tmp_path: Path) -> None:
+    """A verdict's run says in its name, tags, metrics and description what was decided, where MLflow's default view shows it."""
+    assert isinstance(embedded.behind, Mlflow)
+    decided = verdict(embedded.model()[0], "FAIL", number=next(_NUMBERS))
+    logged = embedded.registry.log_verdict(decided, written(decided, tmp_path / "verdict"), "another experiment")
+    run = embedded.behind.client.get_run(logged.run_id)
+    assert run.info.experiment_id == embedded.behind.client.get_run(embedded.run).info.experiment_id
+    assert (run.info.run_name, run.info.status) == ("gate release · FAIL · oracle", "FINISHED")
+    expected = {
+        "crosspath.kind": "gate",
+        "crosspath.verdict": decided.id,
+        "crosspath.status": "FAIL",
+        "mlflow.runType": "genai_evaluate",
+        "candidate.run": embedded.run,
+        "candidate.evaluation": "registered-1",
+    }
+    assert {key: run.data.tags.get(key) for key in expected} == expected
+    assert run.data.metrics == {"rules_shown": 1, "rules_violated": 0, "rules_undecided": 0, "rules_unusable": 0}
+    assert "# FAIL" in run.data.tags["mlflow.note.content"]
+    assert embedded.run in run.data.tags["mlflow.note.content"]
+
+
+def test_interrupted_verdict(embedded: Subject, tmp_path: Path) -> None:
+    """A run that was not logged to its end is made anew, and there is one of it."""
+    assert isinstance(embedded.behind, Mlflow)
+    client, decided = embedded.behind.client, verdict(embedded.model()[0], number=next(_NUMBERS))
+    directory = written(decided, tmp_path / "verdict")
+    first = embedded.registry.log_verdict(decided, directory, "quoting")
+    client.delete_tag(first.run_id, "crosspath.logged")
+    second = embedded.registry.log_verdict(decided, directory, "quoting")
+    experiment = client.get_run(second.run_id).info.experiment_id
+    found = client.search_runs([experiment], f"tags.`crosspath.verdict` = '{decided.id}'")
+    assert [one.info.run_id for one in found] == [second.run_id]
+    assert second.run_id != first.run_id

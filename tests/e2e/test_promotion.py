@@ -83,7 +83,7 @@ def test_killed_at_any_moment(server: str, model: str, promoters: Promoters) -> 
 
 
 def test_cut_off(server: str, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that goes down with any of the requests: one line that says truly whether the alias was moved, and what to type."""
+    """A server that goes down with any of the requests: a line that says truly whether the alias was moved, and what to do."""
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     proxy, direct = Cuttable(server), MlflowRegistry(server)
     one = ModelVersion(model=model, version=2, evaluation_run="r", evaluation="e", candidate="c")
