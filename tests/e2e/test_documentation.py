@@ -14,6 +14,7 @@ from crosspath.app.new_tasks import family_from_file
 from crosspath.app.task_checks import check, read_sources
 from crosspath.cli.entry import run
 from crosspath.contracts import parse_contract
+from crosspath.reports.lead_table import lead_table
 from crosspath.reports.markdown import headline_text
 from crosspath.scoring.leaks import FORMS
 from crosspath.scoring.suites import COLUMNS
@@ -118,6 +119,7 @@ def test_the_demo_says_what_the_readme_says(tmp_path: Path) -> None:
     page = without_day(fenced(ROOT / "docs" / "read-a-report.md", "")[0]).splitlines()
     told = [line for one in evaluation.headlines for line in headline_text(one)]
     assert [line for line in map(without_day, told) if line not in page] == []
+    assert lead_table(evaluation.judgement).strip() in (ROOT / "docs" / "read-a-report.md").read_text("utf-8")
 
 
 VALIDATORS_PAGE = ROOT / "docs" / "own-contract-and-validator.md"

@@ -22,8 +22,8 @@ _TOGETHER = """\
 *Together*: with 95 % confidence all intervals of that column hold at once; p adjusted by Holm.
 """
 _HEAD = (
-    "matched cells", "difference, 95 %", "95 % together", "attempted", "observed in both", "missing", "worst to best", "p",
-    "p together", "what differs", "silent wrong", "false alarms", "coverage",
+    "matched cells", "difference of means over families, 95 %", "95 % together", "attempted", "observed in both", "missing",
+    "worst to best", "p", "p together", "what differs", "silent wrong", "false alarms", "coverage",
 )  # fmt: skip
 
 

@@ -123,7 +123,7 @@ def _detail(one: RankStability) -> str:
 
 def _rates(one: RankStability) -> str:
     rows = [[rate.model, with_interval(rate.first, signed=False), with_interval(rate.second, signed=False)] for rate in one.rates]
-    return table(["model", "pass rate in the first, 95 %", "in the second, 95 %"], rows)
+    return table(["model", "mean over families in the first, 95 %", "in the second, 95 %"], rows)
 
 
 def _reversals(pairs: Sequence[PairOrder]) -> str:
