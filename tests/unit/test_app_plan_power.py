@@ -130,7 +130,7 @@ def test_plan_says_why_no_number_of_trials_is_enough(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("few")
 def test_tasks_can_be_as_in_an_earlier_evaluation(tmp_path: Path) -> None:
     """What was seen of each task is drawn again; a candidate that is not there, or not named, is one clear line."""
-    plan = planned(tmp_path, "tasks: {families: [exact-file, commit-path, csv-append]}\n")
+    plan = planned(tmp_path, "tasks: {families: [exact-file, commit-path, csv-append]}\ntrials: 2\n")
     tasks = tuple(task(one.id, one.family, 1) for one in plan.tasks.values() if one.infeasible is None)
     facts, _ = evaluation(names=("oracle", "adaptive"), tasks=tasks, trials=2)
     facts = facts.model_copy(update={"suites": (suite_text("exact"),)})
