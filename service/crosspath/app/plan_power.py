@@ -197,7 +197,7 @@ def policy_lines(document: Mapping[str, Any]) -> list[str]:
     given = f"tasks as in {document['like']}" if document["like"] else STATED_WORDS
     chance = f"{100 * document['passes']:.0f} % of gates on a candidate as good as the baseline"
     lines = [f"policy {document['name'] or 'given':<16} PASS in {chance}"]
-    lines += [f"  if {given} ({document['simulated']} simulated gates, {document['trials']} trials a task)"]
+    lines += [f"  with {document['trials']} trials a task ({document['simulated']} simulated gates), if {given}"]
     lines += [f"  {rule['name']}: shown in {100 * rule['shown']:.0f} %" for rule in document["rules"]]
     lines += [f"  {name}: not simulated, taken to be met" for name in document["not_simulated"]]
     lines += [f"  {line}" for line in _needed_lines(document)]
