@@ -77,6 +77,7 @@ class Gate:
     """What moved the alias."""
     promotion_error: str | None = None
     """Why the alias was not moved, though the verdict is PASS and it was asked for."""
+    store: Path = Path(".crosspath")
     experiment: str = "crosspath"
     """MLflow's experiment that the verdict belongs to: that of the candidate's evaluation."""
 
@@ -210,7 +211,7 @@ class _Gating:
         other, unreadable = find_baseline(self._ledger, baseline, needed, self._notify) if baseline else (None, "")
         of_spec = spec_configuration(own, side.candidate) if spec is not None else None
         material = Material(self._policy, *self._replayed(side, other, own), unreadable, of_spec)
-        done = Gate(*self._written(material, output), experiment=side.facts.head.experiment)
+        done = Gate(*self._written(material, output), store=self._ledger.directory, experiment=side.facts.head.experiment)
         self._note.forget()
         return done
 
@@ -383,6 +384,11 @@ class _Note:
             return {}
 
 
+def _opens_with(store: Path) -> str | None:
+    """The command that serves the place where it was logged."""
+    return adapters.ui_instruction(store, adapters.tracking_uri(store))
+
+
 # -- afterwards ------------------------------------------------------------------------------------------------------------
 
 
@@ -394,7 +400,7 @@ def _concluded(done: Gate, registry: Registry, promotion: _Promotion | None, not
     except CrosspathError as error:
         lost = "; nothing was promoted" if promotion and verdict.status == "PASS" else ""
         return replace(done, tracking_error=f"{error}{lost}")
-    done = replace(done, run=logged.run_id, url=logged.url)
+    done = replace(done, run=logged.run_id, url=logged.url, opens_with=_opens_with(done.store))
     if promotion is None:
         return done
     if verdict.status != "PASS":
