@@ -101,10 +101,10 @@ def attribute(axes: Sequence[str], points: Sequence[Point]) -> Attribution | Non
 
 
 def _share(axes: tuple[str, ...], edges: Sequence[tuple[Point, Point, Fraction]], values: "_Values") -> Share:
-    walked = tuple(Walked(before, after, weight, values.weighed(values.step(before, after))) for before, after, weight in edges)
-    mean = {
-        task: sum((one.weight * values.step(one.before, one.after)[task] for one in walked), Fraction(0)) for task in values.tasks
-    }
+    steps = [values.step(before, after) for before, after, _ in edges]
+    walked = tuple(Walked(*edge, values.weighed(step)) for edge, step in zip(edges, steps, strict=True))
+    weighted = [(weight, step) for (_, _, weight), step in zip(edges, steps, strict=True)]
+    mean = {task: sum((weight * step[task] for weight, step in weighted), Fraction(0)) for task in values.tasks}
     families = family_means(mean, values.families)
     interval = family_interval(families, -1, 1)
     estimate = Estimate(

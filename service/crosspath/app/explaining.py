@@ -54,6 +54,8 @@ def explain(
         others = [known.judged(name) for name in further]
     finally:
         known.close()
+    if first.name == second.name:
+        raise ConfigError(f"A and B are the same: {first.name}", field="B")
     found = explain_sides(first, second, others)
     if kind == "model" or (kind is None and _only_models(first, second)):
         _refuse_more(found)

@@ -67,7 +67,7 @@ def _difference(field: str, a: str, b: str, changed: Collection[str]) -> FieldDi
 
 def _why_inert(field: str) -> str:
     if axis_of(field) == "names and code":
-        return "it says where this comes from: nothing that is sent or run depends on it"
+        return "nothing that is sent or run depends on it"
     return next((why for prefix, why in _INERT.items() if _is_below(field, prefix)), "")
 
 

@@ -1,6 +1,6 @@
 """Sides of a comparison: a candidate of some evaluation as deployed, with all that its evaluation knows."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,15 +30,21 @@ class Judged:
         """Candidate -> status of its control."""
         return {one.candidate: one.control.status for one in self.judgement.decompositions}
 
-    def replies(self, cell: PlannedCell, tasks: Iterable[str]) -> str:
+    @cached_property
+    def _replies(self) -> dict[str, dict[tuple[str, int], str]]:
+        """Generation -> task and trial -> digest of the reply: found once, because many cells share a generation."""
+        found: dict[str, dict[tuple[str, int], str]] = {}
+        for trial in self.facts.trials:
+            if trial.reply:
+                said = trial.reply.model_dump(mode="json", include={"text", "tool_calls"})
+                found.setdefault(trial.key.generation, {})[trial.key.task, trial.key.index] = digest(said)
+        return found
+
+    def replies(self, cell: PlannedCell, tasks: Collection[str]) -> str:
         """Equal for two cells that replay the same replies to these tasks."""
-        wanted, generation = set(tasks), cell.generation.digest
-        found = {
-            f"{trial.key.task}#{trial.key.index}": trial.reply.model_dump(mode="json", include={"text", "tool_calls"})
-            for trial in self.facts.trials
-            if trial.reply and trial.key.generation == generation and trial.key.task in wanted
-        }
-        return digest([generation, found])
+        generation = cell.generation.digest
+        known = self._replies.get(generation, {})
+        return digest([generation, sorted([task, index, said] for (task, index), said in known.items() if task in tasks)])
 
 
 @dataclass(frozen=True)

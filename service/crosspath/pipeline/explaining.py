@@ -170,7 +170,7 @@ class _Between:
     """The cells that lie between two sides."""
 
     def __init__(self, a: Side, b: Side, tasks: Sequence[str], others: Sequence[Judged]) -> None:
-        self._a, self._b, self._tasks = a, b, tasks
+        self._a, self._b, self._tasks, self._wanted = a, b, tasks, frozenset(tasks)
         self._evaluations = list({one.facts.head.id: one for one in (a.judged, b.judged, *others)}.values())
         first, second = a.fields.place, b.fields.place
         changed: list[Axis] = [axis for axis in SEPARABLE if first[axis] != second[axis]]
@@ -220,7 +220,7 @@ class _Between:
 
     def _point(self, changed: frozenset[str], judged: Judged, cell: PlannedCell) -> Point:
         rows = rows_of(judged, cell, self._tasks)
-        return Point(changed, rows, judged.replies(cell, self._tasks), self._called(judged, cell))
+        return Point(changed, rows, judged.replies(cell, self._wanted), self._called(judged, cell))
 
     def _called(self, judged: Judged, cell: PlannedCell) -> str:
         name = f"{cell.candidate} {cell.name}"
