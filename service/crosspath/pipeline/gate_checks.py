@@ -203,16 +203,17 @@ def _same_tasks(ours: Mapping[str, str], theirs: Mapping[str, str]) -> EvidenceC
 
 
 def _same_suite(candidate: Side, baseline: Side) -> EvidenceCheck:
-    ours, theirs = (_own_suite(side) for side in (candidate, baseline))
-    if ours[0] != theirs[0]:
-        return EvidenceCheck(name="same suite", ok=False, sentence=f"judged by {ours[0]}, the baseline by {theirs[0]}")
-    same = ours[1] == theirs[1]
-    sentence = f"both are judged by {ours[0]}" if same else f"both are judged by {ours[0]}, in different versions"
+    pairs = [(candidate.candidates[0], baseline.candidates[0]), *((name, name) for name in baseline.candidates[1:])]
+    suites = [(_own_suite(candidate, ours), _own_suite(baseline, theirs)) for ours, theirs in pairs]
+    (ours, digest), (theirs, other) = next((pair for pair in suites if pair[0] != pair[1]), suites[0])
+    if ours != theirs:
+        return EvidenceCheck(name="same suite", ok=False, sentence=f"judged by {ours}, the baseline by {theirs}")
+    same = digest == other
+    sentence = f"both are judged by {ours}" if same else f"both are judged by {ours}, in different versions"
     return EvidenceCheck(name="same suite", ok=same, sentence=sentence)
 
 
-def _own_suite(side: Side) -> tuple[str, str | None]:
-    name = side.candidates[0]
+def _own_suite(side: Side, name: str) -> tuple[str, str | None]:
     if name not in side.evaluated.candidates:
         return "nothing", None
     validator = side.evaluated.own_cell(name).validator

@@ -49,6 +49,8 @@ def problem_of(details: ErrorDetails, fields_at: Callable[[Place], Iterable[str]
         return f"unknown field; {near(str(place[-1]), fields_at(place[:-1]))}"
     if details["type"] == "missing":
         return "is missing"
+    if details["type"] == "too_short":
+        return f"must have at least {context['min_length']} item{'s' if context['min_length'] > 1 else ''}, not {_short(value)}"
     if details["type"] == "rule":
         return str(context["problem"])
     if details["type"] == "value_error":

@@ -31,9 +31,10 @@ def load_policy(text: str, source: str) -> Policy:
     if secret is not None:
         raise located(document, source, *secret)
     value: dict[str, Any] = {key: item for key, item in document.value.items() if item is not None}
-    value["name"] = value.get("name") or PurePath(source).stem[:60]
+    if value.get("name") in (None, ""):
+        value["name"] = PurePath(source).stem[:60]
     for side in _SIDES:
-        if isinstance(value.get(side), str):
+        if side in value and not isinstance(value[side], dict):
             try:
                 value[side] = parse_ref(value[side], side).model_dump(exclude_none=True)
             except ConfigError as error:
@@ -51,7 +52,7 @@ def _field(context: dict[str, Any]) -> tuple[str, ...]:
     return (cast(str, context["field"]),) if "field" in context else ()
 
 
-def parse_ref(text: str, field: str) -> EvidenceRef:
+def parse_ref(text: object, field: str) -> EvidenceRef:
     """``EVALUATION``, ``EVALUATION:CANDIDATE``, ``models:/NAME/VERSION`` or ``models:/NAME@ALIAS``; an evaluation is an id in the
     ledger, ``latest``, or the id of an MLflow run.
 
@@ -59,6 +60,8 @@ def parse_ref(text: str, field: str) -> EvidenceRef:
         ConfigError: the text is none of these; ``field`` is where it stands.
     """
     right = "an evaluation, EVALUATION:CANDIDATE, models:/NAME/VERSION or models:/NAME@ALIAS"
+    if not isinstance(text, str):
+        raise ConfigError(f"must be {right}, not {text!r}", field=field)
     if text.startswith("models:"):
         found = _MODEL.fullmatch(text)
         if found is None:
