@@ -140,7 +140,7 @@ def test_what_would_decide_is_said_only_where_it_can() -> None:
     missing = result(FLOOR, side(*[(1, None)] * 8))
     assert missing.needs == "the 8 trials without a verdict: run the same command again, which asks for what is missing only"
     tied = result(PolicyRule(metric="pass_rate", at_least=0.5, over="these_tasks"), side(*[(1, 0)] * 4))
-    assert tied.needs == "no number of families or trials like these: the estimate is too near the bound"
+    assert tied.needs == "not even 10 times the families or trials would, if they turn out as these: it is too near the bound"
 
 
 def test_more_trials_help_over_families_as_far_as_replies_vary() -> None:

@@ -29,8 +29,8 @@ METRIC_WORDS: Mapping[Metric, str] = {
     "latency_p90_s": "90th percentile of latency",
     "latency_p99_s": "99th percentile of latency",
 }
-_MOST = 64
-"""So many times the families or trials are thought of; beyond that none is said to be enough."""
+_MOST = 10
+"""So many times the families or trials are thought of; what takes more is told as out of reach."""
 
 
 def rule_result(weighed: Weighed, alpha: float, holm: float | None = None) -> RuleResult:
@@ -148,7 +148,7 @@ def _needs(weighed: Weighed, alpha: float) -> str:
     found = [*_by_trials(weighed, observed, alpha, goal), *_by_families(weighed, observed, alpha, goal)]
     outcome = "would show it, if they turn out as these" if goal == "show" else "would refute it, if they turn out as these"
     if not found:
-        return "no number of families or trials like these: the estimate is too near the bound"
+        return f"not even {_MOST} times the families or trials would, if they turn out as these: it is too near the bound"
     return f"{' or '.join(found)} {outcome}"
 
 
