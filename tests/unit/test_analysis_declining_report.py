@@ -87,6 +87,8 @@ def test_an_evaluation_of_nothing_else_has_cells_without_rows() -> None:
     assert "Tasks that adaptive should have declined" in whole
     assert "Tasks that oracle should have declined" not in whole
     assert "0 of 0" not in whole
+    assert "2 candidates, 1 task that can't be done, 1 trial each" in whole
+    assert "nothing to mend" not in whole
     made = Evaluation(ALONE, judgement)
     assert len(made.abstentions) == 8
     assert made.failures.empty

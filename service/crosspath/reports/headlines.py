@@ -100,7 +100,7 @@ def _enumerated(parts: list[str]) -> str:
 def sure(decomposition: Decomposition, losses: Losses) -> str:
     """How far the sentence can be relied on, or why nothing may be concluded."""
     if not losses.attempted:
-        return "There is no rate, loss or effect to estimate; how often it declines rightly, with an interval, stands below."
+        return "There is no rate, loss or effect to estimate; how often it declines rightly stands below."
     if why := _nothing_to_conclude(decomposition, losses):
         return why
     parts = [_observed(losses), _how_many(decomposition, losses), _instrument(decomposition)]

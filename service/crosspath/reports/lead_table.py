@@ -38,8 +38,10 @@ _COUNTED: Mapping[_Why, str] = {
 
 
 def lead_rows(judgement: Judgement) -> list[tuple[str, ...]]:
-    """One row per candidate of which losses are known."""
+    """One row per candidate of which losses are known; none where no candidate was given a task that can be done."""
     by_name = {one.candidate: one for one in judgement.losses}
+    if not any(one.attempted for one in judgement.losses):
+        return []
     return [_row(one, by_name[one.candidate]) for one in judgement.decompositions if one.candidate in by_name]
 
 

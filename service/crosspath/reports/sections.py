@@ -120,7 +120,9 @@ def _sections(facts: Facts, judgement: Judgement, published: Sequence[Published]
 
 
 def about_line(facts: Facts) -> str:
-    """What was evaluated, and when: ``finished, 2026-11-30 17:21 UTC: 4 candidates, 81 tasks of 27 families, 2 trials each``."""
+    """What was evaluated, and when: ``finished, 2026-11-30 17:21 UTC: 4 candidates, 81 tasks of 27 families, 2 trials each``.
+
+    Tasks that can't be done are not among them; where there are no others they are counted as what they are."""
     date = f"{datetime.fromtimestamp(facts.head.created_at, UTC):%Y-%m-%d %H:%M} UTC"
     feasible = [task for task in facts.tasks if task.infeasible is None]
     counted = (
@@ -130,7 +132,9 @@ def about_line(facts: Facts) -> str:
         (facts.lock.trials, "trial", "trials"),
     )
     candidates, tasks, families, trials = (f"{number} {one if number == 1 else more}" for number, one, more in counted)
-    return f"{facts.head.status}, {date}: {candidates}, {tasks} of {families}, {trials} each"
+    impossible = f"{len(facts.tasks)} task{'' if len(facts.tasks) == 1 else 's'} that can't be done"
+    asked = f"{tasks} of {families}" if feasible or not facts.tasks else impossible
+    return f"{facts.head.status}, {date}: {candidates}, {asked}, {trials} each"
 
 
 def grave_lines(judgement: Judgement, head: EvaluationHead) -> list[str]:
