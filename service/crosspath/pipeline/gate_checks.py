@@ -81,7 +81,7 @@ def _control_holds(asked: PolicyEvidence, control: Control) -> tuple[bool, str]:
         return True, f"the {control.kind} control {_status(control)}{reason}; none is asked for"
     if control.status == "missing":
         return False, f"the {control.kind} control is missing{reason}; at least {asked.control} is asked for"
-    if control.compared < asked.min_coverage * control.trials:
+    if control.compared + len(control.unstable) < asked.min_coverage * control.trials:
         return False, f"the {control.kind} control was compared too rarely{reason}; {_share(asked.min_coverage)} is asked for"
     strong = _RANK[control.kind] >= _RANK[asked.control]
     beside = "" if strong else f"; at least {asked.control} is asked for"
