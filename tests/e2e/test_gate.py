@@ -304,7 +304,7 @@ class TestAudit:
         text = (copy / "policy.yaml").read_text()
         (copy / "policy.yaml").write_text(text.replace("at_least: 0.5\n", "at_least: 0.4\n"))
         found = audit(copy).differences
-        assert "policy.yaml: rules[0].at_least is 0.5, and 0.4 follows from the evidence" in found
+        assert "verdict.json: policy.rules[0].at_least is 0.5, and policy.yaml has 0.4" in found
         assert any("its digest is" in difference for difference in found)
 
     def test_reply(self, copy: Path) -> None:

@@ -160,7 +160,9 @@ def _bundle(directory: Path) -> tuple[Facts, Judgement]:
 def _policy_differences(directory: Path, stated: Verdict) -> Iterator[str]:
     """The file against the policy that the verdict repeats."""
     found = _policy(directory)
-    yield from _differences(POLICY, stated.policy.model_dump(mode="json"), found.model_dump(mode="json"))
+    yield from _differences(
+        VERDICT, {"policy": stated.policy.model_dump(mode="json")}, {"policy": found.model_dump(mode="json")}, POLICY
+    )
     if (digest := policy_digest(found)) != stated.policy_digest:
         yield f"{POLICY}: its digest is {digest}, and the verdict states {stated.policy_digest}"
 
@@ -209,7 +211,8 @@ def _drawn_differences(directory: Path, name: str, stated: Verdict, sides: Seque
             return
     again = draw(material, directory, adapters.make_validator(), stated.id, stated.created_at)
     again = again.model_copy(update={"crosspath": stated.crosspath})
-    yield from _differences(name, stated.model_dump(mode="json"), again.model_dump(mode="json"))
+    told = {"policy"}  # compared with its file already
+    yield from _differences(name, stated.model_dump(mode="json", exclude=told), again.model_dump(mode="json", exclude=told))
     if stated.crosspath == __version__:
         yield from _page_differences(directory, again)
 
@@ -232,10 +235,12 @@ def _page_differences(directory: Path, again: Verdict) -> Iterator[str]:
             yield f"{name} does not say what follows from the evidence"
 
 
-def _differences(source: str, stated: object, found: object) -> Iterator[str]:
+def _differences(source: str, stated: object, found: object, elsewhere: str = "") -> Iterator[str]:
+    """``elsewhere``: the file that holds what was found; else it follows from the evidence."""
     every = list(_unequal(stated, found, ""))
     for place, one, other in every[:MOST_NAMED]:
-        yield f"{source}: {place} is {_short(one)}, and {_short(other)} follows from the evidence"
+        right = f"{elsewhere} has {_short(other)}" if elsewhere else f"{_short(other)} follows from the evidence"
+        yield f"{source}: {place} is {_short(one)}, and {right}"
     if len(every) > MOST_NAMED:
         yield f"{source}: {len(every) - MOST_NAMED} more fields differ"
 
