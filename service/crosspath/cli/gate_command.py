@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 import typer
 
 from crosspath.cli.evaluation_commands import ExecutorOption, NoMlflow, SandboxOption
-from crosspath.cli.output import StoreOption, live_progress, print_json, remark, say
+from crosspath.cli.output import JsonFlag, StoreOption, live_progress, print_json, remark, say
 from crosspath.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -44,21 +44,23 @@ def gate(
         Path | None, typer.Option("--output", "-o", help="Directory for verdict and evidence (default: below the store).")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a verdict that is there.")] = False,
-    form: Annotated[str, typer.Option("--format", help=f"What is printed: {', '.join(FORMATS)}.")] = "terminal",
+    form: Annotated[
+        str | None, typer.Option("--format", help=f"What is printed: {', '.join(FORMATS)} (default: {FORMATS[0]}).")
+    ] = None,
     executor: ExecutorOption = None,
     sandbox: SandboxOption = None,
     store: StoreOption = None,
     no_mlflow: NoMlflow = False,
+    as_json: JsonFlag = False,
 ) -> None:
     """Decide whether a candidate may be released: PASS (exit code 0), FAIL (1), INCONCLUSIVE (3) or INVALID (4).
 
     The stored replies of both sides are replayed anew first; no model is asked anything.
     """
-    if form not in FORMATS:
-        raise ConfigError(f"{form!r} has to be one of {', '.join(FORMATS)}", field="--format")
+    chosen = _chosen(form, as_json)
     from crosspath.app import gating
 
-    with live_progress(quiet=form == "json") as progress:
+    with live_progress(quiet=chosen == "json") as progress:
         done = gating.gate(
             policy,
             candidate=candidate,
@@ -76,10 +78,18 @@ def gate(
             progress=progress,
             notify=remark,
         )
-    _print(done, form)
+    _print(done, chosen)
     _say_failures(done)
     if done.exit_code:
         raise typer.Exit(done.exit_code)
+
+
+def _chosen(form: str | None, as_json: bool) -> str:
+    if form is not None and form not in FORMATS:
+        raise ConfigError(f"{form!r} has to be one of {', '.join(FORMATS)}", field="--format")
+    if as_json and form not in (None, "json"):
+        raise ConfigError(f"give --json or --format {form}, not both")
+    return "json" if as_json else form or FORMATS[0]
 
 
 def _print(done: "Gate", form: str) -> None:
