@@ -307,8 +307,11 @@ def test_gate_run_in_mlflow(embedded: Subject, tmp_path: Path) -> None:
     }
     assert {key: run.data.tags.get(key) for key in expected} == expected
     assert run.data.metrics == {"rules_shown": 1, "rules_violated": 0, "rules_undecided": 0, "rules_unusable": 0}
-    assert "# FAIL" in run.data.tags["mlflow.note.content"]
+    assert run.data.tags["mlflow.note.content"].startswith("# FAIL")
     assert embedded.run in run.data.tags["mlflow.note.content"]
+    assert run.inputs
+    (linked,) = run.inputs.model_inputs
+    assert embedded.behind.client.get_logged_model(linked.model_id).name == "oracle"
 
 
 def test_interrupted_verdict(embedded: Subject, tmp_path: Path) -> None:

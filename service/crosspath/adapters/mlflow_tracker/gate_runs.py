@@ -7,9 +7,10 @@ from pathlib import Path
 
 from crosspath.adapters.mlflow_tracker.addresses import evaluation_url
 from crosspath.adapters.mlflow_tracker.layout import RUN_TYPE
+from crosspath.adapters.mlflow_tracker.logged_models import model_of
 from crosspath.adapters.mlflow_tracker.names import MAX_PARAM, NOTE_TAG, check_run, clean_name, finite, fit_name, fit_note, shown
 from crosspath.adapters.mlflow_tracker.runs import Store
-from crosspath.adapters.mlflow_tracker.vendor import Metric, MlflowException, Param, Run, RunTag, ViewType
+from crosspath.adapters.mlflow_tracker.vendor import LoggedModelInput, Metric, MlflowException, Param, Run, RunTag, ViewType
 from crosspath.errors import TrackerError
 from crosspath.escaping import markdown
 from crosspath.store.promotions import verdict_digest
@@ -35,13 +36,12 @@ class GateRun:
 
 def gate_run(verdict: Verdict, uri: str, experiment_id: str, text: str) -> GateRun:
     """The run of a verdict; ``text``: the verdict in Markdown."""
-    note = "\n".join(_links(verdict, uri, experiment_id)) + "\n\n" + text
+    heading, *rest = text.split("\n\n", 2)  # MLflow shows the first lines, and the rest when asked for
+    note = "\n\n".join([heading, *rest[:1], "\n".join(_links(verdict, uri, experiment_id)), *rest[1:]])
     tags = {
         RUN_TYPE[0]: RUN_TYPE[1],
         KIND_TAG: "gate",
-        "crosspath.role": "gate",
         VERDICT_TAG: verdict.id,
-        "crosspath.verdict_digest": verdict_digest(verdict),
         "crosspath.status": verdict.status,
         "crosspath.policy": shown(verdict.policy.name) or "(unnamed)",
         "policy.digest": verdict.policy_digest,
@@ -60,7 +60,6 @@ def _side_tags(side: str, evidence: GateSide) -> dict[str, str]:
         side: shown(evidence.candidate),
         f"{side}.evaluation": evidence.evaluation,
         f"{side}.run": evidence.run,
-        f"{side}.lock": evidence.lock_digest,
         f"{side}.ref": shown(str(evidence.ref)),
     }
     return {key: value for key, value in tags.items() if value}
@@ -147,11 +146,18 @@ class GateRunLogger:
             metrics=[Metric(key, value, at_ms, 0) for key, value in content.metrics.items()],
             params=[Param(key, value) for key, value in content.params.items()],
         )
+        self._link(run_id, verdict.candidate, place)
         self._client.log_artifacts(run_id, str(directory), VERDICT)
         self._require_kept(run_id, content, directory)
         self._client.set_terminated(run_id, "FINISHED", at_ms)
         self._client.log_batch(run_id, tags=[RunTag(LOGGED_TAG, verdict_digest(verdict))])
         return run_id
+
+    def _link(self, run_id: str, side: GateSide, place: str) -> None:
+        """The candidate's logged model as what the run is about."""
+        model = model_of(self._client, place, side.run, side.candidate) if side.run else None
+        if model:
+            self._client.log_inputs(run_id, models=[LoggedModelInput(model.model_id)])
 
     def _require_kept(self, run_id: str, content: GateRun, directory: Path) -> None:
         data = self._client.get_run(run_id).data

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from crosspath.adapters.mlflow_tracker.layout import CANDIDATE_TAG, EVALUATION_TAG, IDENTITY_TAG, RunContent
-from crosspath.adapters.mlflow_tracker.names import chunks, shown
+from crosspath.adapters.mlflow_tracker.names import NOTE_TAG, chunks, shown
 from crosspath.adapters.mlflow_tracker.vendor import (
     LoggedModel,
     LoggedModelOutput,
@@ -72,6 +72,7 @@ class CandidateModels:
     def _log(self, run: Run, candidate: str, content: RunContent, configuration: Mapping[str, str]) -> None:
         tags = {
             EXTERNAL_TAG: "true",
+            NOTE_TAG: content.tags.get(NOTE_TAG, "").split("\n\n")[0],
             CANDIDATE_TAG: candidate,
             EVALUATION_RUN_TAG: self._parent,
             **{key: run.data.tags[key] for key in (EVALUATION_TAG, IDENTITY_TAG, "lock.digest") if key in run.data.tags},
@@ -90,6 +91,12 @@ class CandidateModels:
         ended = self._client.finalize_logged_model(model.model_id, "READY")
         if ended.params != params:
             raise TrackerError(f"MLflow did not keep the configuration of {candidate!r} as it was logged")
+
+
+def model_of(client: MlflowClient, experiment: str, evaluation_run: str, candidate: str) -> LoggedModel | None:
+    """The logged model of a candidate."""
+    found = logged_models(client, experiment, f"tags.`{EVALUATION_RUN_TAG}` = '{evaluation_run}'")
+    return next((one for one in found if one.tags.get(CANDIDATE_TAG) == shown(candidate)), None)
 
 
 def logged_models(client: MlflowClient, experiment: str, wanted: str) -> Iterator[LoggedModel]:

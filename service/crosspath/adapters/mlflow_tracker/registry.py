@@ -15,8 +15,8 @@ from crosspath.adapters.mlflow_tracker.addresses import evaluation_url
 from crosspath.adapters.mlflow_tracker.connection import Connection
 from crosspath.adapters.mlflow_tracker.gate_runs import GateRunLogger, fetch_verdict
 from crosspath.adapters.mlflow_tracker.layout import CANDIDATE_TAG, EVALUATION_TAG, IDENTITY_TAG
-from crosspath.adapters.mlflow_tracker.logged_models import EVALUATION_RUN_TAG, logged_models
-from crosspath.adapters.mlflow_tracker.names import shown
+from crosspath.adapters.mlflow_tracker.logged_models import EVALUATION_RUN_TAG, logged_models, model_of
+from crosspath.adapters.mlflow_tracker.names import NOTE_TAG
 from crosspath.adapters.mlflow_tracker.registry_history import MlflowHistory, missing, registered
 from crosspath.adapters.mlflow_tracker.runs import PARENT_TAG
 from crosspath.adapters.mlflow_tracker.tracker import MlflowRef
@@ -25,11 +25,25 @@ from crosspath.errors import ConfigError, TrackerError
 from crosspath.escaping import markdown
 from crosspath.store.promotions import AliasMover, in_order, require_model_name
 from crosspath.types import Decision, EvidenceRef, ModelVersion, Verdict, digest
+from crosspath.types.base import Record
 
-MODEL_TAG, EXPERIMENT_TAG, CONFIGURATION_TAG = "crosspath.logged_model", "crosspath.experiment", "configuration.digest"
-KIND_TAG = "crosspath.kind"
+SOURCE_TAG = "crosspath.source"
+"""Where a version comes from, as JSON. The other tags, short enough for the table of versions, are for people."""
 VERSIONS_TAG = "mlflow.modelVersions"
 """MLflow's server sets it on a logged model that is registered; on an embedded store nobody else does."""
+
+
+class Source(Record):
+    """What a version stands for."""
+
+    evaluation: str
+    candidate: str
+    identity: str
+    """Of the evaluation, in whatever ledger: see ``layout.identity``."""
+    logged_model: str
+    experiment: str
+    configuration: str
+    """Digest of the logged model's params."""
 
 
 class MlflowRegistry:
@@ -52,35 +66,45 @@ class MlflowRegistry:
         client = self._connection.client()
         with self._connection.calling(f"registering {candidate!r} of run {run_id}"):
             found = self._logged_model(client, run_id, candidate)
-            registered(client, model, "Deployment configurations that Crosspath has evaluated.", "model")
+            registered(client, model, "Deployment configurations that Crosspath has evaluated: each version is a candidate.")
             same = [one for one in _versions(client, model) if _same(one, found)]
             version = same[-1] if same else self._create(client, model, found)
             return _read(client, version, _aliases(client, model))
 
     def _logged_model(self, client: MlflowClient, run_id: str, candidate: str) -> LoggedModel:
         run = client.get_run(run_id)
-        parent = run.data.tags.get(PARENT_TAG, run_id)
-        wanted = f"tags.`{EVALUATION_RUN_TAG}` = '{parent}'"
-        models = {one.tags.get(CANDIDATE_TAG): one for one in logged_models(client, run.info.experiment_id, wanted)}
-        if shown(candidate) not in models:
-            known = ", ".join(sorted(filter(None, models))) or "none: log the evaluation again, crosspath log"
-            raise TrackerError(f"run {run_id} holds no candidate {candidate!r} as a logged model; there: {known}")
-        return models[shown(candidate)]
+        parent, experiment = run.data.tags.get(PARENT_TAG, run_id), run.info.experiment_id
+        if found := model_of(client, experiment, parent, candidate):
+            return found
+        there = logged_models(client, experiment, f"tags.`{EVALUATION_RUN_TAG}` = '{parent}'")
+        known = ", ".join(sorted(one.tags.get(CANDIDATE_TAG, "") for one in there))
+        missing_ = f"there: {known}" if known else "it was logged without any: log it again, crosspath log"
+        raise TrackerError(f"run {run_id} holds no candidate {candidate!r} as a logged model; {missing_}")
 
     def _create(self, client: MlflowClient, model: str, found: LoggedModel) -> RegisteredVersion:
-        tags = {key: found.tags[key] for key in (EVALUATION_TAG, IDENTITY_TAG, CANDIDATE_TAG, EVALUATION_RUN_TAG, "lock.digest")}
-        tags |= {
-            KIND_TAG: "candidate",
-            MODEL_TAG: found.model_id,
-            EXPERIMENT_TAG: found.experiment_id,
-            CONFIGURATION_TAG: digest(dict(found.params)),
+        candidate, evaluation = found.tags[CANDIDATE_TAG], found.tags[EVALUATION_TAG]
+        source = Source(
+            evaluation=evaluation,
+            candidate=candidate,
+            identity=found.tags[IDENTITY_TAG],
+            logged_model=found.model_id,
+            experiment=found.experiment_id,
+            configuration=digest(dict(found.params)),
+        )
+        tags = {
+            "candidate": candidate,
+            "evaluation": evaluation,
+            "lock.digest": found.tags["lock.digest"],
+            "configuration.digest": source.configuration,
+            SOURCE_TAG: source.to_json(),
         }
         url = evaluation_url(self._connection.uri, found.experiment_id, found.source_run_id)
-        words = f"**{markdown(found.tags[CANDIDATE_TAG])}** of {markdown(found.tags[EVALUATION_TAG])}: [its evaluation]({url})"
+        note = found.tags.get(NOTE_TAG) or markdown(candidate)
         # By its place and not as `models:/m-...`: an embedded store would look that up in MLflow's default store.
         version = client.create_model_version(
-            model, found.artifact_location, found.source_run_id, tags, description=words, await_creation_for=0,
-            model_id=found.model_id,
+            model, found.artifact_location, found.source_run_id, tags,
+            description=f"{note}\n\n{markdown(candidate)} of {markdown(evaluation)}: [its evaluation]({url})",
+            await_creation_for=0, model_id=found.model_id,
         )  # fmt: skip
         entry = {"name": model, "version": int(version.version)}
         now = json.loads(client.get_logged_model(found.model_id).tags.get(VERSIONS_TAG, "[]"))
@@ -108,7 +132,7 @@ class MlflowRegistry:
                 if not missing(error):
                     raise
                 raise ConfigError(f"there is no {ref} at {self._connection.name}; there: {_known(client, model)}") from None
-            if version.tags.get(KIND_TAG) != "candidate":
+            if SOURCE_TAG not in version.tags:
                 raise ConfigError(f"{ref} was not registered by Crosspath: there is no evaluation behind it")
             return _read(client, version, _aliases(client, model))
 
@@ -171,7 +195,7 @@ class MlflowRegistry:
 
 
 def _versions(client: MlflowClient, model: str) -> list[RegisteredVersion]:
-    found = [one for one in _all_versions(client, model) if one.tags.get(KIND_TAG) == "candidate"]
+    found = [one for one in _all_versions(client, model) if SOURCE_TAG in one.tags]
     return sorted(found, key=lambda one: int(one.version))
 
 
@@ -188,9 +212,9 @@ def _all_versions(client: MlflowClient, model: str) -> Iterator[RegisteredVersio
 
 def _same(version: RegisteredVersion, model: LoggedModel) -> bool:
     """Of the same candidate of the same evaluation; also where that was logged anew, under other ids."""
-    keys = (IDENTITY_TAG, CANDIDATE_TAG)
-    same = all(version.tags.get(key) == model.tags.get(key) for key in keys)
-    return same and version.tags.get(CONFIGURATION_TAG) == digest(dict(model.params))
+    source = Source.from_json(version.tags[SOURCE_TAG])
+    ours = (source.identity, source.candidate, source.configuration)
+    return ours == (model.tags.get(IDENTITY_TAG), model.tags.get(CANDIDATE_TAG), digest(dict(model.params)))
 
 
 def _read(client: MlflowClient, version: RegisteredVersion, aliases: Mapping[str, int]) -> ModelVersion:
@@ -199,32 +223,29 @@ def _read(client: MlflowClient, version: RegisteredVersion, aliases: Mapping[str
     Raises:
         TrackerError: its logged model is gone, or not the one that was registered.
     """
-    tags, name = version.tags, f"models:/{version.name}/{version.version}"
-    logged = _logged(client, tags)
+    source, name = Source.from_json(version.tags[SOURCE_TAG]), f"models:/{version.name}/{version.version}"
+    logged = _logged(client, source)
     if logged is None:
-        raise TrackerError(f"the evaluation behind {name} is gone: {tags[EVALUATION_TAG]}, candidate {tags[CANDIDATE_TAG]}")
-    configuration = dict(logged.params)
-    if digest(dict(configuration)) != tags[CONFIGURATION_TAG]:
+        raise TrackerError(f"the evaluation behind {name} is gone: {source.evaluation}, candidate {source.candidate}")
+    if digest(dict(logged.params)) != source.configuration:
         raise TrackerError(f"the configuration behind {name} is not the one that was registered")
-    own = sorted(alias for alias, number in aliases.items() if number == int(version.version))
     return ModelVersion(
         model=version.name,
         version=int(version.version),
-        aliases=tuple(own),
+        aliases=tuple(sorted(alias for alias, number in aliases.items() if number == int(version.version))),
         evaluation_run=logged.tags[EVALUATION_RUN_TAG],
-        evaluation=tags[EVALUATION_TAG],
-        candidate=tags[CANDIDATE_TAG],
-        configuration=configuration,
+        evaluation=source.evaluation,
+        candidate=source.candidate,
+        configuration=dict(logged.params),
     )
 
 
-def _logged(client: MlflowClient, tags: Mapping[str, str]) -> LoggedModel | None:
+def _logged(client: MlflowClient, source: Source) -> LoggedModel | None:
     """The logged model behind a version; where its evaluation was logged anew since, the new one."""
     with suppress(MlflowException):
-        return client.get_logged_model(tags[MODEL_TAG])
-    wanted = f"tags.`{IDENTITY_TAG}` = '{tags[IDENTITY_TAG]}'"
-    found = logged_models(client, tags[EXPERIMENT_TAG], wanted)
-    return next((one for one in found if one.tags.get(CANDIDATE_TAG) == tags[CANDIDATE_TAG]), None)
+        return client.get_logged_model(source.logged_model)
+    found = logged_models(client, source.experiment, f"tags.`{IDENTITY_TAG}` = '{source.identity}'")
+    return next((one for one in found if one.tags.get(CANDIDATE_TAG) == source.candidate), None)
 
 
 def _aliases(client: MlflowClient, model: str) -> dict[str, int]:

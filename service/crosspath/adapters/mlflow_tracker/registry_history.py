@@ -11,8 +11,8 @@ from crosspath.store.promotions import HISTORY_SUFFIX, version_words
 from crosspath.types import Decision, DecisionState
 
 RECORD_TAG = "crosspath.decision"
-"""The entry as JSON. The other tags are for people."""
-STATE_TAG = "crosspath.state"
+"""The entry as JSON. The other tags are for people, but for the state."""
+STATE_TAG = "state"
 _MISSING, _EXISTS = "RESOURCE_DOES_NOT_EXIST", "RESOURCE_ALREADY_EXISTS"
 
 
@@ -21,10 +21,10 @@ def missing(error: MlflowException) -> bool:
     return error.error_code == _MISSING or ("alias" in str(error).lower() and "not found" in str(error).lower())
 
 
-def registered(client: MlflowClient, name: str, description: str, kind: str) -> None:
+def registered(client: MlflowClient, name: str, description: str) -> None:
     """Make a registered model, unless there is one."""
     try:
-        client.create_registered_model(name, {"crosspath.kind": kind}, description)
+        client.create_registered_model(name, description=description)
     except MlflowException as error:
         if error.error_code != _EXISTS:
             raise
@@ -54,7 +54,7 @@ class MlflowHistory:
         with self._connection.calling(f"writing a decision about {entry.model}"):
             client, name = self._client(), f"{entry.model}{HISTORY_SUFFIX}"
             words = f"Who moved the aliases of {entry.model}, when and why: each version is a decision. Do not edit."
-            registered(client, name, words, "decisions")
+            registered(client, name, words)
             client.create_model_version(
                 name, f"runs:/{entry.verdict_run}/verdict", entry.verdict_run, _tags(entry), description=_words(entry),
                 await_creation_for=0,
@@ -114,21 +114,18 @@ def _entry(version: RegisteredVersion) -> Decision | None:
 
 
 def _tags(entry: Decision) -> dict[str, str]:
-    tags = {
-        "crosspath.kind": entry.kind,
+    return {
+        "what": entry.kind,
         "alias": entry.alias,
         "from": version_words(entry.from_version),
         "to": version_words(entry.to_version),
         "verdict": entry.verdict,
-        "verdict_digest": entry.verdict_digest,
-        "verdict_run": entry.verdict_run,
         RECORD_TAG: entry.to_json(),
     }
-    return {key: value for key, value in tags.items() if value}
 
 
 def _words(entry: Decision) -> str:
+    """No markup at its beginning: the table of versions shows it as it is."""
     moved = f"{version_words(entry.from_version)} → {version_words(entry.to_version)}"
-    return (
-        f"**{entry.kind}** {markdown(entry.alias)}: {moved}, {datetime.fromtimestamp(entry.decided_at, UTC):%Y-%m-%d %H:%M} UTC"
-    )
+    when = f"{datetime.fromtimestamp(entry.decided_at, UTC):%Y-%m-%d %H:%M} UTC"
+    return f"{markdown(entry.alias)}: {moved}, {entry.kind}, {when}; its verdict is the source run"
