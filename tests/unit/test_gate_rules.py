@@ -89,7 +89,7 @@ def test_pass_hat_over_families_and_in_runs() -> None:
     assert runs is not None
     assert (runs.value, runs.method) == (0.5, "Gaffke's one-sided test on 12 runs of 2 trials")
     short = result(rule, side((1,), (1,)))
-    assert (short.state, short.sentence) == ("unusable", "pass^2: pass^2 takes 2 trials a task, and there is 1")
+    assert (short.state, short.sentence) == ("unusable", "pass^2: it takes 2 trials a task, and there is 1")
 
 
 def test_damage_of_these_replies_is_exact() -> None:

@@ -128,7 +128,7 @@ def _unusable(rule: PolicyRule, candidate: Evidence, baseline: Evidence | None) 
         return "no task was planned" if len(sides) == 1 else "no task was planned on both sides"
     fewest = min((len(spans) for side in sides for spans in side.spans.values()), default=0)
     if rule.k is not None and fewest < rule.k:
-        return f"pass^{rule.k} takes {rule.k} trials a task, and there {'is' if fewest == 1 else 'are'} {fewest}"
+        return f"it takes {rule.k} trials a task, and there {'is' if fewest == 1 else 'are'} {fewest}"
     return ""
 
 
