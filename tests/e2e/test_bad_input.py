@@ -133,6 +133,16 @@ def test_spec_that_is_no_text(content: bytes, here: Path, capsys: pytest.Capture
     assert "spec.yaml" in complaint(capsys)
 
 
+def test_wrong_policy(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A policy that could decide nothing is refused by line and field, and so is one that is not there."""
+    (here / "spec.yaml").write_text("candidates: {a: baseline/oracle}\n")
+    (here / "policy.yaml").write_text("rules:\n  - {metric: pass_hat, at_least: 0.9}\n")
+    assert run(["plan", "spec.yaml", "--policy", "policy.yaml"]) == 2
+    assert "policy.yaml:2: rules[0].metric: pass_hat needs k" in complaint(capsys)
+    assert run(["plan", "spec.yaml", "--policy", "no.yaml"]) == 2
+    assert "no.yaml" in complaint(capsys)
+
+
 @pytest.mark.parametrize("name", ["no.yaml", "."])
 def test_spec_that_is_no_file(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A missing spec, or a directory, is refused by name."""

@@ -78,6 +78,17 @@ def test_plan_says_all_before_it_is_done(place: Path, command: Any) -> None:
     assert {cell["cell"] for cell in plan["cells"]} == {"RR", "RN", "NR", "NN", "control"}
 
 
+def test_plan_says_how_likely_a_policy_lets_an_equal_candidate_pass(place: Path, here: Path, command: Any) -> None:
+    """As the tasks came out before: who passed each time passes whatever so few tasks can show."""
+    (here / "policy.yaml").write_text(
+        "candidate: latest:adaptive\nrules: [{metric: pass_rate, margin: 0.8, over: these_tasks}]\n"
+    )
+    plan = command("plan", str(place / "few.yaml"), "--policy", "policy.yaml", "--like", first(place))["policy"]
+    assert plan["like"] == f"{first(place)}:adaptive"
+    assert (plan["passes"], plan["trials_needed"]) == (1.0, 1)
+    assert any(line.startswith("4 tasks that can be done") for line in plan["refused"])
+
+
 def test_report_gives_the_decomposition(place: Path, command: Any) -> None:
     """The oracle is damaged and does not compensate; the adaptive one compensates all of it."""
     document = command("report", first(place))
