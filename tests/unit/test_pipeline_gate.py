@@ -238,3 +238,5 @@ def test_other_candidates_of_the_evaluation_can_be_asked_about() -> None:
         "INVALID",
         "there is no candidate 'orakel'; there is oracle, adaptive",
     )
+    warned = policy("rules: [{metric: pass_rate, at_least: 0.5}, {metric: pass_rate, at_least: 0.5, candidate: x, tier: warn}]")
+    assert gated(asked=warned).status == "PASS"

@@ -51,12 +51,12 @@ def judge_gate(
     Raises:
         ValidatorError: a suite could not be carried out.
     """
-    ours = _side("candidate", policy.rules, candidate, Evaluated(candidate.facts, candidate.judgement, validator))
+    ours = _side("candidate", policy.blocking, candidate, Evaluated(candidate.facts, candidate.judgement, validator))
     theirs = None
     if baseline is not None:
         same = baseline.facts is candidate.facts and baseline.judgement is candidate.judgement
         evaluated = ours.evaluated if same else Evaluated(baseline.facts, baseline.judgement, validator)
-        against = [rule for rule in policy.rules if rule.against_baseline]
+        against = [rule for rule in policy.blocking if rule.against_baseline]
         theirs = _side("baseline", against, baseline, evaluated)
     checks = evidence_checks(policy.evidence, ours, theirs)
     rules = concluded([_weighed(rule, policy.alpha, ours, theirs) for rule in policy.rules], policy.alpha)
