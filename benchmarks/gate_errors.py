@@ -12,7 +12,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -229,6 +229,26 @@ def equal_candidates(number: int) -> None:
         found = power(rules, stated_law(tasks), trials, policy.alpha, number)
         each = ", ".join(f"{rule.title} {100 * share:.0f} %" for rule, share in zip(rules, found.by_rule, strict=True))
         print(f"  {trials:>2} trials a task: {100 * found.passes:5.1f} %   ({each})")
+    print("and one whose tasks all pass less often:")
+    for points in (2, 5, 10):
+        shares = []
+        for trials in (3, 5, 8, 12):
+            found = power(
+                rules, stated_law(tasks), trials, policy.alpha, number, candidate=_worse(stated_law(tasks), points / 100)
+            )
+            shares.append(
+                f"{trials} trials {100 * found.passes:.1f} % (up to {100 * limit(round(found.passes * number), number):.1f})"
+            )
+        print(f"  {points:>2} points worse: {', '.join(shares)}")
+
+
+def _worse(law: Law, loss: float) -> Law:
+    """Passes become replies that are lost to the model and silently wrong."""
+    passing, wrong = 0, next(at for at, kind in enumerate(law.kinds) if kind["lost_to_model"] and kind["silent_wrong"])
+    chances = tuple(
+        tuple(one - loss * (at == passing) + loss * (at == wrong) for at, one in enumerate(task)) for task in law.chances
+    )
+    return replace(law, chances=chances)
 
 
 def three_values() -> None:

@@ -72,18 +72,31 @@ class Power:
     simulated: int
 
 
-def power(rules: Sequence[PolicyRule], law: Law, trials: int, alpha: float, simulated: int = 400, seed: int = SEED) -> Power:
+def power(
+    rules: Sequence[PolicyRule],
+    law: Law,
+    trials: int,
+    alpha: float,
+    simulated: int = 400,
+    seed: int = SEED,
+    candidate: Law | None = None,
+) -> Power:
     """How often rules about shares are shown of a candidate and a baseline that both follow ``law``.
 
-    The same seed draws the same trials, and fewer trials are the first of more.
+    The same seed draws the same trials, and fewer trials are the first of more. ``candidate``: another law of the same tasks and
+    kinds for it.
     """
-    shown = [list(_shown(rules, law, trials, alpha, number, seed)) for number in range(simulated)]
+    sides = (candidate or law, law)
+    shown = [list(_shown(rules, sides, trials, alpha, number, seed)) for number in range(simulated)]
     by_rule = tuple(sum(one[place] for one in shown) / simulated for place in range(len(rules)))
     return Power(sum(all(one) for one in shown) / simulated, by_rule, simulated)
 
 
-def _shown(rules: Sequence[PolicyRule], law: Law, trials: int, alpha: float, number: int, seed: int) -> Iterator[bool]:
-    candidate, baseline = (_drawn(law, trials, np.random.default_rng([seed, number, side])) for side in (0, 1))
+def _shown(
+    rules: Sequence[PolicyRule], sides: Sequence[Law], trials: int, alpha: float, number: int, seed: int
+) -> Iterator[bool]:
+    candidate, baseline = (_drawn(law, trials, np.random.default_rng([seed, number, at])) for at, law in enumerate(sides))
+    law = sides[0]
     for rule in rules:
         p_shown = chance_shown(rule, law, _values(rule, law, candidate), _values(rule, law, baseline))
         yield p_shown <= alpha
