@@ -197,7 +197,8 @@ def unfinished(entries: Sequence[Decision]) -> list[Decision]:
 
 
 def history_rows(entries: Sequence[Decision]) -> list[tuple[str, ...]]:
-    """One row for each entry, oldest first."""
+    """One row for each entry, oldest first. Only a rollback can follow what was left unfinished."""
+    open_ = unfinished(entries)
     return [
         (
             str(one.number),
@@ -206,7 +207,7 @@ def history_rows(entries: Sequence[Decision]) -> list[tuple[str, ...]]:
             f"{one.kind} of {one.undoes}" if one.undoes else one.kind,
             version_words(one.from_version),
             version_words(one.to_version),
-            one.state,
+            "taken back" if one.state == "unfinished" and one not in open_ else one.state,
             one.verdict,
             one.verdict_run,
         )

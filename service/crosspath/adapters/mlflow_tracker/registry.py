@@ -99,11 +99,11 @@ class MlflowRegistry:
             SOURCE_TAG: source.to_json(),
         }
         url = evaluation_url(self._connection.uri, found.experiment_id, found.source_run_id)
-        note = found.tags.get(NOTE_TAG) or markdown(candidate)
+        note = found.tags.get(NOTE_TAG, "")
         # By its place and not as `models:/m-...`: an embedded store would look that up in MLflow's default store.
         version = client.create_model_version(
             model, found.artifact_location, found.source_run_id, tags,
-            description=f"{note}\n\n{markdown(candidate)} of {markdown(evaluation)}: [its evaluation]({url})",
+            description=f"{markdown(candidate)} of {markdown(evaluation)}: [its evaluation]({url})\n\n{note}",
             await_creation_for=0, model_id=found.model_id,
         )  # fmt: skip
         entry = {"name": model, "version": int(version.version)}
