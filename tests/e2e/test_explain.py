@@ -70,7 +70,7 @@ def test_exit_codes_of_pairs_that_are_not_compared(place: Path, capsys: pytest.C
     assert run(["compare", two, three]) == 4
     text = capsys.readouterr().out
     assert "judged by different rules" in text
-    assert f"crosspath validate {three} exact" in text
+    assert f"crosspath validate {three} --validator exact" in text
     assert run(["compare", one, two, "--kind", "model"]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1

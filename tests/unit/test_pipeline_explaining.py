@@ -77,7 +77,8 @@ def test_damage_and_compensation_are_the_steps() -> None:
     assert steps == {("plain RR", "adaptive RN"): -1.0, ("adaptive NR", "adaptive NN"): 0.0}
     damage = next(one for one in found.effects if one.effect == "damage")
     assert (damage.side, damage.cells) == ("adaptive", "RN - RR")
-    assert any(sentence.startswith("plain: damage, because it runs on the reference path") for sentence in found.unidentified)
+    told = "plain: damage, compensation, matched gap, contract effect, because it is told and run the reference"
+    assert found.unidentified == (told,)
 
 
 def test_no_cell_separates_them() -> None:

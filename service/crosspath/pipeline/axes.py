@@ -32,6 +32,8 @@ _NAMED = ("contract", "transport", "request_style", "validator", "tasks")
 _INERT = {
     "model.prices": "a price changes no reply",
     "model.api_key_env": "the same endpoint answers, whichever variable holds the key",
+    "commit": "layers, decoders, contracts and suites have versions or digests of their own",
+    "dirty": "layers, decoders, contracts and suites have versions or digests of their own",
     "trials": "more draws, and no other ones: trials are averaged within their task",
     "reference": "cells as deployed don't depend on it; it is where damage is measured from",
 }
@@ -66,9 +68,8 @@ def _difference(field: str, a: str, b: str, changed: Collection[str]) -> FieldDi
 
 
 def _why_inert(field: str) -> str:
-    if axis_of(field) == "names and code":
-        return "nothing that is sent or run depends on it"
-    return next((why for prefix, why in _INERT.items() if _is_below(field, prefix)), "")
+    why = next((why for prefix, why in _INERT.items() if _is_below(field, prefix)), "")
+    return why or ("nothing that is sent or run depends on it" if axis_of(field) == "names and code" else "")
 
 
 def _named(field: str) -> str | None:

@@ -137,6 +137,9 @@ def _lacking(a: Side, b: Side, labels: tuple[str, str], comparison: Comparison) 
 
 # -- which effects there are -----------------------------------------------------------------------------------------------
 
+_NEEDED = {"RN": "damage", "NN": "compensation, matched gap", "NR": "contract effect"}
+"""Cell -> the effects that there are none of without it."""
+
 
 def _effects(label: str, decomposition: Decomposition) -> Iterator[IdentifiedEffect]:
     for effect in decomposition.effects:
@@ -147,20 +150,17 @@ def _effects(label: str, decomposition: Decomposition) -> Iterator[IdentifiedEff
 
 
 def _unidentified(label: str, side: Side) -> Iterator[str]:
-    decomposition = side.decomposition
+    decomposition, own = side.decomposition, side.cell
     if decomposition.blind:
         yield f"{label}: damage and compensation, because no reply is right on the reference path"
-    for cell, names in (("RN", "damage"), ("NN", "compensation and matched gap"), ("NR", "contract effect")):
-        if decomposition.cell(cell) is None and (why := _no_cell(decomposition, cell, side.cell)):
-            yield f"{label}: {names}, because {why}"
-
-
-def _no_cell(decomposition: Decomposition, cell: str, own: PlannedCell) -> str:
-    if reason := decomposition.not_applicable.get(cell):
-        return f"{cell} is not applicable ({reason})"
-    lacking = [what for place, what in ((0, "is told the reference contract"), (1, "runs on the reference path"))
-               if cell[place] == "N" and own.name[place] == "R"]  # fmt: skip
-    return f"it {' and '.join(lacking)}" if lacking else ""
+    missing = [(cell, names) for cell, names in _NEEDED.items() if decomposition.cell(cell) is None]
+    fits = [names for cell, names in missing if cell not in decomposition.not_applicable]
+    if fits and own.name != "NN":
+        words = {"RR": "it is told and run the reference", "RN": "it is told the reference contract"}
+        yield f"{label}: {', '.join(fits)}, because {words.get(own.name, 'it runs on the reference path')}"
+    for cell, names in missing:
+        if reason := decomposition.not_applicable.get(cell):
+            yield f"{label}: {names}, because {cell} is not applicable ({reason})"
 
 
 # -- what each axis explains -----------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ def comparable_by(a: Side, b: Side) -> tuple[str, ...]:
     """The command that has one side judged by the other one's validator, where that is what differs."""
     if a.cell.validator == b.cell.validator:
         return ()
-    command = _command("crosspath", "validate", b.evaluation, a.cell.validator)
+    command = _command("crosspath", "validate", b.evaluation, "--validator", a.cell.validator)
     return (f"{command} judges the stored replays of {b.name} by the rules of {a.name}, without a request",)
 
 
