@@ -349,3 +349,4 @@ class TestAudit:
         assert run(["audit", str(copy)]) == 4
         assert len(capsys.readouterr().err.splitlines()) == 1
         assert run(["audit", str(copy / "nowhere")]) == 4
+        assert "there is no " in capsys.readouterr().err

@@ -83,7 +83,9 @@ def audit(verdict: str | Path, *, store: str | Path | None = None) -> Audit:
         registry = adapters.make_registry(adapters.store_directory(store))
         with tempfile.TemporaryDirectory(prefix="crosspath-") as temporary:
             return _audited(registry.fetch_verdict(str(verdict), Path(temporary)))
-    return _audited(place if place.is_dir() else place.parent, place.name if place.is_file() else VERDICT)
+    if not place.exists():
+        raise UnreadableError(f"there is no {verdict}: name the directory of a verdict, its {VERDICT}, or its MLflow run")
+    return _audited(place) if place.is_dir() else _audited(place.parent, place.name)
 
 
 def _audited(directory: Path, name: str = VERDICT) -> Audit:

@@ -1,0 +1,133 @@
+"""What a gate asks of its evidence beside the policy, and where it may write."""
+
+from pathlib import Path
+
+import pytest
+
+from builders import evaluation
+from crosspath.app.gating_checks import (
+    baseline_check,
+    candidate_configuration,
+    paths_check,
+    spec_check,
+    toolchain_check,
+    with_checks,
+)
+from crosspath.app.gating_verdict import fresh_place, policy_text, put_in_place, replies_digest, require_place
+from crosspath.errors import ConfigError
+from crosspath.pipeline.gate import GateOutcome
+from crosspath.spec.policy import load_policy
+from crosspath.types import Evidence, Facts, Reply, Toolchain
+from gate_verdicts import check, rule
+
+PASSING = GateOutcome("PASS", (check(),), (rule(),), ("pass rate is at least 90 %",), ())
+
+
+@pytest.fixture
+def facts() -> Facts:
+    """A small evaluation of two candidates."""
+    return evaluation("few-1")[0]
+
+
+def evidence(facts: Facts) -> Evidence:
+    return Evidence(head=facts.head, lock=facts.lock, cells=facts.cells)
+
+
+class TestChecks:
+    def test_same_paths(self, facts: Facts) -> None:
+        """Replays of some candidates only, on the paths of the evaluation, are what was evaluated."""
+        some = facts.model_copy(update={"cells": facts.cells[:2]})
+        assert paths_check("candidate", evidence(facts), some).ok
+
+    def test_changed_path(self, facts: Facts) -> None:
+        """A path with another digest is named, once, with both digests."""
+        name = facts.cells[-1].transport
+        cells = tuple(cell.model_copy(update={"path": "f" * 64}) if cell.transport == name else cell for cell in facts.cells)
+        found = paths_check("baseline", evidence(facts), facts.model_copy(update={"cells": cells}))
+        assert (found.name, found.ok) == ("baseline paths", False)
+        assert found.sentence.count("is not what was evaluated") == 1
+        assert f"the path {name} " in found.sentence
+        assert "now ffffffffffff" in found.sentence
+
+    def test_mixed_toolchains(self, facts: Facts) -> None:
+        """Replays that ran with two versions of a program are no evidence."""
+        now = facts.lock.toolchain or Toolchain(sandbox="fake")
+        lock = facts.lock.model_copy(update={"toolchain": now, "earlier_toolchains": (Toolchain(sandbox="other"),)})
+        assert toolchain_check(facts).ok
+        assert not toolchain_check(facts.model_copy(update={"lock": lock})).ok
+
+    def test_spec(self, facts: Facts) -> None:
+        """Fields that a spec decides have to be equal, and those that differ are named with both values; what only a run tells
+        (served model, toolchain, packages) is not asked of a spec."""
+        known = candidate_configuration(evidence(facts), facts, facts.lock.candidates[0].name)
+        other = known | {"op.temperature": "0.7", "toolchain.sandbox": "another", "packages.mlflow": "0", "model.served": "x"}
+        assert spec_check(known, known).ok
+        found = spec_check(known, other)
+        assert not found.ok
+        assert found.sentence == "it is not what was evaluated: op.temperature (0.0, now 0.7)"
+        missing = {name: value for name, value in known.items() if name != "harness"}
+        assert f"harness ({known['harness']}, now unset)" in spec_check(known, missing).sentence
+
+
+class TestOutcome:
+    def test_what_holds_changes_nothing(self) -> None:
+        """Checks that hold are added, and the verdict stays."""
+        found = with_checks(PASSING, [check("spec")])
+        assert (found.status, found.reasons) == ("PASS", PASSING.reasons)
+        assert [one.name for one in found.checks] == ["spec", "control"]
+
+    def test_one_that_fails_is_enough(self) -> None:
+        """The best rates are INVALID over evidence that is not about what would be released, and reasons for PASS are dropped."""
+        found = with_checks(PASSING, [check("spec", False, "it is not what was evaluated")])
+        assert (found.status, found.reasons) == ("INVALID", ("spec: it is not what was evaluated",))
+        assert "crosspath run" in found.next_steps[0]
+
+    def test_reasons_of_the_policy_stay(self) -> None:
+        """Where the policy finds the evidence wanting, too, both are told."""
+        invalid = GateOutcome("INVALID", (), (), ("faults: too many",), ("run again",))
+        found = with_checks(invalid, [baseline_check("gone-1 can't be used: no such evaluation")])
+        assert found.reasons == ("baseline: gone-1 can't be used: no such evaluation", "faults: too many")
+        assert found.next_steps[-1] == "run again"
+
+
+class TestFiles:
+    def test_replies_digest(self, facts: Facts) -> None:
+        """The order of trials plays no part; one letter of a reply does."""
+        first, *others = facts.trials
+        changed = first.model_copy(update={"reply": Reply(text="rm -r .")})
+        assert replies_digest(facts.trials) == replies_digest(facts.trials[::-1])
+        assert replies_digest(facts.trials) != replies_digest((changed, *others))
+
+    def test_policy_comes_back(self) -> None:
+        """A policy with its defaults written out reads as the same policy."""
+        rules = "[{metric: pass_hat, k: 3, at_least: 0.5}, {metric: usd_per_pass, times_baseline: 1.5}]"
+        text = f"name: p\nbaseline: models:/bot@champion\nrules: {rules}\n"
+        policy = load_policy(text, "p.yaml")
+        assert load_policy(policy_text(policy), "policy.yaml") == policy
+
+    def test_place(self, tmp_path: Path) -> None:
+        """An empty or a new directory is taken; a verdict only with force; anything else never."""
+        (tmp_path / "empty").mkdir()
+        (tmp_path / "file").write_text("x")
+        (tmp_path / "link").symlink_to(tmp_path / "empty")
+        (tmp_path / "mine").mkdir()
+        (tmp_path / "mine" / "thesis.txt").write_text("x")
+        require_place(tmp_path / "new", force=False)
+        require_place(tmp_path / "empty", force=False)
+        for name, words in (("file", "is no directory"), ("link", "is no directory"), ("mine", "holds no verdict")):
+            for force in (False, True):
+                with pytest.raises(ConfigError, match=words):
+                    require_place(tmp_path / name, force=force)
+
+    def test_replacing(self, tmp_path: Path) -> None:
+        """A verdict is put in the place of an earlier one as a whole."""
+        place = tmp_path / "out"
+        for text in ("first", "second"):
+            fresh = fresh_place(place)
+            (fresh / "verdict.json").write_text(text)
+            put_in_place(fresh, place)
+            assert (place / "verdict.json").read_text() == text
+            assert [path.name for path in tmp_path.iterdir()] == ["out"]
+            with pytest.raises(ConfigError, match="holds a verdict already"):
+                require_place(place, force=False)
+            require_place(place, force=True)
