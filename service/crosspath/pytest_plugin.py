@@ -72,6 +72,7 @@ def _suite(config: pytest.Config, spec: Path) -> "Suite":
             store=asked("--crosspath-store"),
             executor=asked("--crosspath-executor"),
             track=asked("crosspath_mlflow"),
+            session=getattr(config, "workerinput", {}).get("testrunuid"),  # of a worker of pytest-xdist
             notify=lambda sentence: _say(config, sentence),
         )
     return config.stash[_SUITE]

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from crosspath.store.ledger import Ledger
+
 pytest_plugins = ["pytester"]
 
 SPEC = """\
@@ -36,9 +38,10 @@ def alone(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
 
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap (make deps)")
 def test_items_of_a_spec(alone: pytest.Pytester) -> None:
-    """Wrong states fail with their story and no traceback, faults are errors; the second run uses what the first one left."""
+    """Wrong states fail with their story and no traceback, faults are errors. Two workers make one evaluation, and the next run
+    uses it."""
     asked = (*PLUGIN, "-Werror", "--crosspath-spec", "items.yaml", "--crosspath-store", "store")
-    first = alone.runpytest_subprocess(*asked, "--strict-markers", "--import-mode=importlib")
+    first = alone.runpytest_subprocess(*asked, "--strict-markers", "--import-mode=importlib", "-p", "xdist", "-n", "2")
     first.assert_outcomes(passed=3, failed=1, errors=1)
     text = first.stdout.str()
     assert "2 candidates, 2 tasks, trials of each: 1; no request to any endpoint" in text
@@ -51,6 +54,9 @@ def test_items_of_a_spec(alone: pytest.Pytester) -> None:
     again = alone.runpytest_subprocess(*asked, "items.yaml::naive", "-k", "word")
     again.assert_outcomes(passed=1, deselected=1)
     assert "holds it already: nothing is asked or executed" in again.stdout.str()
+    ledger = Ledger(alone.path / "store", reading=True)
+    assert len(ledger.heads()) == 1
+    ledger.close()
 
 
 def test_mistakes_are_told_before_anything_is_done(alone: pytest.Pytester) -> None:

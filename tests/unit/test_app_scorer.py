@@ -89,6 +89,7 @@ def test_rows_that_cannot_be_scored() -> None:
 
     assert scored("write", {}, inputs={})["right"] == ["no_task"]
     assert scored("write", {}, inputs={"task": "exact-file/nowhere"})["damage"] == ["no_such_task"]
+    assert scored("write", {}, inputs={"task": ["exact-file/price"]})["right"] == ["no_such_task"]
     assert scored(None, {})["cause"] == ["no_reply"]
     assert scored({"error": {"code": "429"}}, {})["cause"] == ["no_reply"]
     assert set(map(str, scored("write", refuse).values())) == {"['boundary']"}

@@ -1,5 +1,6 @@
 """A spec evaluated once: whoever asks again, in this process or another one, gets the same evaluation."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,10 +10,13 @@ from crosspath.app.resolve import Resolved
 from crosspath.errors import StoreError
 from crosspath.store.lease import Lease
 from crosspath.store.ledger import Ledger
-from crosspath.types import digest
+from crosspath.types import canonical_json, digest
 
 LOCK = "once.lock"
 """Beside the ledger's own lock, because it is held from the look for an evaluation to the end of a new one."""
+
+MADE = "once.json"
+"""Which session made which evaluation last."""
 
 
 def evaluate_once(
@@ -22,13 +26,15 @@ def evaluate_once(
     store: str | Path | None = None,
     executor: str | None = None,
     track: bool = False,
+    session: str | None = None,
     notify: Callable[[str], None] = lambda _: None,
 ) -> Evaluation:
     """The finished evaluation of this very configuration that the store holds; else it is made, or gone on with.
 
     ``resolved``: what the file ``spec`` resolves to.
 
-    Processes that ask at the same time wait for the first one.
+    Processes that ask at the same time wait for the first one. Those of one ``session`` use what it made even where that is not
+    finished: a fault is not tried again by each of them.
 
     Raises:
         ConfigError: the spec is wrong.
@@ -42,12 +48,31 @@ def evaluate_once(
     lease = Lease(directory, LOCK)
     lease.acquire()
     try:
-        if known := _finished(directory, resolved):
+        if known := _made_by(directory, session, resolved) or _finished(directory, resolved):
             notify(f"{known} holds it already: nothing is asked or executed")
             return api.load(known, store=directory)
-        return api.evaluate(spec, store=directory, executor=executor, track=track, notify=notify)
+        made = api.evaluate(spec, store=directory, executor=executor, track=track, notify=notify)
+        if session is not None:
+            _note(directory / MADE, canonical_json([session, resolved.resume_digest, made.id]))
+        return made
     finally:
         lease.release()
+
+
+def _note(file: Path, text: str) -> None:
+    """All of it or nothing: whoever is killed here leaves no half of it."""
+    written = file.with_suffix(".new")
+    written.write_text(text)
+    written.replace(file)
+
+
+def _made_by(directory: Path, session: str | None, resolved: Resolved) -> str | None:
+    """Id of the evaluation that another process of the session made."""
+    file = directory / MADE
+    if session is None or not file.is_file():
+        return None
+    whose, configuration, evaluation = json.loads(file.read_text())
+    return evaluation if [whose, configuration] == [session, resolved.resume_digest] else None
 
 
 def _finished(directory: Path, resolved: Resolved) -> str | None:

@@ -16,6 +16,8 @@ from crosspath.types import Fault, Reply, RowFinding, Score, canonical_json
 
 NAMES = ("right", "silent_wrong", "cause", "reference_right", "damage")
 """What is said about each row."""
+MOST_SHOWN = 100
+"""Letters of what stands in a task's place."""
 RIGHT = "none"
 """The cause of a reply that is right."""
 
@@ -90,9 +92,10 @@ class RowJudge:
         named = [place["task"] for place in (inputs, expectations) if isinstance(place, Mapping) and "task" in place]
         if not named:
             raise _Unreadable("no_task", 'the row names no task: inputs={"task": ID}, or expectations')
-        if named[0] not in self._known:
-            raise _Unreadable("no_such_task", f"{named[0]!r} is none of the {len(self._known)} tasks")
-        return str(named[0])
+        task = named[0]
+        if not isinstance(task, str) or task not in self._known:
+            raise _Unreadable("no_such_task", f"{str(task)[:MOST_SHOWN]!r} is none of the {len(self._known)} tasks")
+        return task
 
     def _unobserved(self, kind: str, why: str) -> list[RowFinding]:
         return [RowFinding(name=f"{self._prefix}{name}", error=kind, rationale=one_line(why)) for name in NAMES]

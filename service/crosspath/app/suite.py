@@ -42,14 +42,17 @@ class Suite:
         store: str | None = None,
         executor: str = "local",
         track: bool = False,
+        session: str | None = None,
         notify: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """``candidates``: those that have items; none: all. The whole spec is evaluated in any case.
+        """``candidates``: those that have items; none: all. The whole spec is evaluated in any case. ``session``: what processes
+        share that carry out these items together.
 
         Raises:
             ConfigError: the spec is wrong, or there is no such candidate.
         """
         self._spec, self._store, self._executor, self._track, self._notify = spec, store, executor, track, notify
+        self._session = session
         self._resolved: Resolved = resolved_spec(spec)
         known = [candidate.name for candidate in self._resolved.plan.candidates]
         for name in candidates:
@@ -95,6 +98,7 @@ class Suite:
                 store=self._store,
                 executor=self._executor,
                 track=self._track,
+                session=self._session,
                 notify=self._notify,
             )
         except CrosspathError as error:
