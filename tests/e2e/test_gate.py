@@ -233,8 +233,6 @@ class TestEvidence:
     def test_spec(self, place: Path) -> None:
         """With the spec, the candidate there has to be what was evaluated; the fields that differ are named."""
         few = (place / "id").read_text()
-        same = gate(place / "policy.yaml", candidate=f"{few}:steady", spec=place / "few.yaml", track=False)
-        assert same.verdict.status == "PASS"
         changed = (
             (place / "few.yaml").read_text().replace("{model: steady}", "{model: steady, operating_point: {temperature: 0.7}}")
         )
