@@ -106,6 +106,16 @@ def test_damage_of_these_replies_is_exact() -> None:
     assert opened.needs.startswith("the 1 trials without a verdict")
 
 
+def test_what_is_known_without_observing_needs_no_test() -> None:
+    """Nothing can be lost on a path that is the reference: so it is, for one family as for many."""
+    nothing = Measured({"a": [(0, 0)], "b": [(0, 0)]}, {"a": "f", "b": "f"}, known="its path is the reference")
+    found = result(PolicyRule(metric="lost_to_path", at_most=0.05), nothing)
+    assert (found.state, found.p_shown) == ("shown", 0.0)
+    assert found.sentence.endswith("at most 5.0 % is asked, which is so")
+    assert found.estimate is not None
+    assert found.estimate.method == "its path is the reference"
+
+
 def test_costs_are_compared_as_multiples_and_unknown_is_never_cheap() -> None:
     """What is missing has no upper end; what is unknown, or a baseline of nothing, is no evidence."""
     rule = PolicyRule(metric="usd_per_pass", times_baseline=1.5)
