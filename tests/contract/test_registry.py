@@ -12,7 +12,7 @@ from crosspath.adapters.mlflow_tracker import MlflowTracker
 from crosspath.adapters.mlflow_tracker.addresses import embedded_uri
 from crosspath.adapters.mlflow_tracker.logged_models import EVALUATION_RUN_TAG, logged_models, model_name
 from crosspath.adapters.mlflow_tracker.registry import MlflowRegistry
-from crosspath.adapters.mlflow_tracker.vendor import LoggedModel, MlflowClient
+from crosspath.adapters.mlflow_tracker.vendor import LoggedModel, MlflowClient, Run
 from crosspath.errors import ConfigError, TrackerError
 from crosspath.pipeline.configurations import configuration_of
 from crosspath.ports import Registry, Tracker
@@ -289,6 +289,12 @@ class TestLoggedModels:
         assert model_name(name) == kept
 
 
+def _input_of(run: Run) -> str:
+    assert run.inputs
+    (linked,) = run.inputs.model_inputs
+    return linked.model_id
+
+
 def test_gate_run_in_mlflow(embedded: Subject, tmp_path: Path) -> None:
     """A verdict's run says in its name, tags, metrics and description what was decided, where MLflow's default view shows it."""
     assert isinstance(embedded.behind, Mlflow)
@@ -306,12 +312,14 @@ def test_gate_run_in_mlflow(embedded: Subject, tmp_path: Path) -> None:
         "candidate.evaluation": "registered-1",
     }
     assert {key: run.data.tags.get(key) for key in expected} == expected
-    assert run.data.metrics == {"rules_shown": 1, "rules_violated": 0, "rules_undecided": 0, "rules_unusable": 0}
+    counts = {"rules_shown": 1, "rules_violated": 0, "rules_undecided": 0, "rules_unusable": 0}
+    own = embedded.behind.client.get_run(embedded.behind.client.get_logged_model(_input_of(run)).source_run_id or "").data.metrics
+    assert list(run.data.metrics.items())[-4:] == list(counts.items())
+    assert {"pass_rate", "damage_pp"} <= run.data.metrics.keys()
+    assert {key: own.get(key, value) for key, value in run.data.metrics.items()} == run.data.metrics
     assert run.data.tags["mlflow.note.content"].startswith("# FAIL")
     assert embedded.run in run.data.tags["mlflow.note.content"]
-    assert run.inputs
-    (linked,) = run.inputs.model_inputs
-    assert embedded.behind.client.get_logged_model(linked.model_id).name == "oracle"
+    assert embedded.behind.client.get_logged_model(_input_of(run)).name == "oracle"
 
 
 def test_interrupted_verdict(embedded: Subject, tmp_path: Path) -> None:

@@ -1,13 +1,14 @@
 """A gate's verdict as a run of its own: what it decided and why, with everything that it takes to draw it again."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from crosspath.adapters.mlflow_tracker.addresses import evaluation_url
 from crosspath.adapters.mlflow_tracker.layout import RUN_TYPE
 from crosspath.adapters.mlflow_tracker.logged_models import model_of
+from crosspath.adapters.mlflow_tracker.metrics import EFFECT_VALUES, LOSS_METRICS
 from crosspath.adapters.mlflow_tracker.names import MAX_PARAM, NOTE_TAG, check_run, clean_name, finite, fit_name, fit_note, shown
 from crosspath.adapters.mlflow_tracker.runs import Store
 from crosspath.adapters.mlflow_tracker.vendor import LoggedModelInput, Metric, MlflowException, Param, Run, RunTag, ViewType
@@ -21,6 +22,8 @@ VERDICT = "verdict"
 VERDICT_TAG, KIND_TAG = "crosspath.verdict", "crosspath.kind"
 LOGGED_TAG = "crosspath.logged"
 """Digest of the verdict, set last: a run without it was not logged to its end."""
+FIRST = ("pass_rate", *EFFECT_VALUES.values(), *LOSS_METRICS.values())
+"""What a candidate's run begins with."""
 _STATES: tuple[RuleState, ...] = ("shown", "violated", "undecided", "unusable")
 
 
@@ -34,8 +37,8 @@ class GateRun:
     metrics: dict[str, float]
 
 
-def gate_run(verdict: Verdict, uri: str, experiment_id: str, text: str) -> GateRun:
-    """The run of a verdict; ``text``: the verdict in Markdown."""
+def gate_run(verdict: Verdict, uri: str, experiment_id: str, text: str, measured: Mapping[str, float]) -> GateRun:
+    """The run of a verdict; ``text``: the verdict in Markdown; ``measured``: the metrics of the candidate's own run."""
     heading, *rest = text.split("\n\n", 2)  # MLflow shows the first lines, and the rest when asked for
     note = "\n\n".join([heading, *rest[:1], "\n".join(_links(verdict, uri, experiment_id)), *rest[1:]])
     tags = {
@@ -52,7 +55,7 @@ def gate_run(verdict: Verdict, uri: str, experiment_id: str, text: str) -> GateR
         **(_side_tags("baseline", verdict.baseline) if verdict.baseline else {}),
     }
     name = f"gate {verdict.policy.name} · {verdict.status} · {verdict.candidate.candidate}"
-    return GateRun(fit_name(" ".join(name.split(" "))), tags, _params(verdict), _metrics(verdict))
+    return GateRun(fit_name(" ".join(name.split(" "))), tags, _params(verdict), _metrics(verdict, measured))
 
 
 def _side_tags(side: str, evidence: GateSide) -> dict[str, str]:
@@ -78,10 +81,13 @@ def _params(verdict: Verdict) -> dict[str, str]:
     return {key: shown(value)[:MAX_PARAM] or "(empty)" for key, value in params.items()}
 
 
-def _metrics(verdict: Verdict) -> dict[str, float]:
-    """Each rule's estimate, and how many rules are in which state."""
+def _metrics(verdict: Verdict, measured: Mapping[str, float]) -> dict[str, float]:
+    """How many rules are in which state, and each rule's estimate. The candidate's own first numbers stand before them: MLflow's
+    table has the columns of its newest run first, and those of the evaluations below would be pushed out of sight.
+    """
     counts = Counter(rule.state for rule in verdict.rules)
-    numbers: dict[str, float | int | None] = {f"rules_{state}": counts[state] for state in _STATES}
+    numbers: dict[str, float | int | None] = {name: measured[name] for name in FIRST if name in measured}
+    numbers |= {f"rules_{state}": counts[state] for state in _STATES}
     for rule in verdict.rules:
         if rule.estimate:
             numbers[_unused(clean_name(rule.name or rule.metric), numbers)] = rule.estimate.value
@@ -98,6 +104,8 @@ def _links(verdict: Verdict, uri: str, experiment_id: str) -> Iterator[str]:
         if side:
             where = f" ([its evaluation]({evaluation_url(uri, experiment_id, side.run)}))" if side.run else ""
             yield f"- {word}: **{markdown(side.candidate)}** of {markdown(side.evaluation)}{where}"
+    yield "- metrics: how many rules are in which state, and each rule's estimate; pass_rate and others that evaluations have are"
+    yield "  the candidate's in its own evaluation"
 
 
 class GateRunLogger:
@@ -137,7 +145,11 @@ class GateRunLogger:
     def _log(self, place: str, verdict: Verdict, directory: Path) -> str:
         file = directory / "verdict.md"
         text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else "\n".join(map(markdown, verdict.reasons))
-        content = gate_run(verdict, self._uri, place, text)
+        model = (
+            model_of(self._client, place, verdict.candidate.run, verdict.candidate.candidate) if verdict.candidate.run else None
+        )
+        measured = {one.key: one.value for one in (model.metrics or [])} if model else {}
+        content = gate_run(verdict, self._uri, place, text, measured)
         check_run(content.name, content.params, content.metrics, content.tags)
         at_ms = round(verdict.created_at * 1000)
         run_id = self._client.create_run(place, at_ms, content.tags, content.name).info.run_id
@@ -146,18 +158,13 @@ class GateRunLogger:
             metrics=[Metric(key, value, at_ms, 0) for key, value in content.metrics.items()],
             params=[Param(key, value) for key, value in content.params.items()],
         )
-        self._link(run_id, verdict.candidate, place)
+        if model:
+            self._client.log_inputs(run_id, models=[LoggedModelInput(model.model_id)])
         self._client.log_artifacts(run_id, str(directory), VERDICT)
         self._require_kept(run_id, content, directory)
         self._client.set_terminated(run_id, "FINISHED", at_ms)
         self._client.log_batch(run_id, tags=[RunTag(LOGGED_TAG, verdict_digest(verdict))])
         return run_id
-
-    def _link(self, run_id: str, side: GateSide, place: str) -> None:
-        """The candidate's logged model as what the run is about."""
-        model = model_of(self._client, place, side.run, side.candidate) if side.run else None
-        if model:
-            self._client.log_inputs(run_id, models=[LoggedModelInput(model.model_id)])
 
     def _require_kept(self, run_id: str, content: GateRun, directory: Path) -> None:
         data = self._client.get_run(run_id).data
