@@ -73,6 +73,7 @@ def test_damage_and_compensation_are_the_steps() -> None:
     assert (found.explained, found.orders, found.every_order) == (0.0, 2, True)
     transport = next(part for part in found.parts if part.axes == ("transport",))
     assert (transport.same_replies, transport.least, transport.most) == (True, -1.0, 0.0)
+    assert "transport: -50.0 points, -100.0 to +0.0 over the orders" in str(found)
     steps = {(step.before, step.after): step.value for step in transport.steps}
     assert steps == {("plain RR", "adaptive RN"): -1.0, ("adaptive NR", "adaptive NN"): 0.0}
     damage = next(one for one in found.effects if one.effect == "damage")

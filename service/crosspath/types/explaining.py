@@ -114,3 +114,19 @@ class Explanation(Record):
     """Cells that could have been on the way, and why they are not."""
     next_steps: tuple[str, ...] = ()
     """What to run to separate what is confounded, or to make the two comparable."""
+
+    def __str__(self) -> str:
+        """A few lines for a person: whether they are comparable, the difference, and what each axis explains of it."""
+        lines = [f"{self.status.replace('_', ' ')}{': ' if self.reasons else ''}{'; '.join(self.reasons)}"]
+        if self.comparison:
+            lines.append(str(self.comparison))
+        lines += [f"{' with '.join(part.axes)}: {_points(part)}" for part in self.parts]
+        return "\n".join([*lines, *self.next_steps])
+
+    __repr__ = __str__
+
+
+def _points(part: Part) -> str:
+    value = part.estimate.value or 0.0
+    varies = f", {100 * part.least:+.1f} to {100 * part.most:+.1f} over the orders" if part.least != part.most else ""
+    return f"{100 * value:+.1f} points{varies}{' (confounded)' if part.confounded else ''}"
