@@ -88,7 +88,7 @@ class Gate:
 
 
 @dataclass(frozen=True)
-class _Promotion:
+class Promotion:
     """Where an alias was when the gate started, and what it is to point to on PASS."""
 
     model: str
@@ -146,7 +146,7 @@ def gate(
     with open_ledger(directory, notify) as ledger:
         gating = _Gating(ledger, asked, (executor, usual_executor), sandbox, progress or Progress(), notify)
         done = gating.run(refs[0], refs[1], spec, Path(output) if output is not None else None)
-    return _concluded(done, registry, promotion, notify) if registry else done
+    return concluded(done, registry, promotion, notify) if registry else done
 
 
 def read_policy(policy: Policy | str | Path) -> Policy:
@@ -173,7 +173,7 @@ def _checked_registry(directory: Path) -> Registry:
 
 def _promotion(
     registry: Registry | None, alias: str | None, model: str | None, refs: Sequence[EvidenceRef | None]
-) -> _Promotion | None:
+) -> Promotion | None:
     if alias is None:
         return None
     if registry is None:
@@ -181,7 +181,7 @@ def _promotion(
     name = model or next((ref.model for ref in refs if ref and ref.model), None)
     if name is None:
         raise ConfigError(f"name the registered model whose alias {alias} is to be moved", field="--model")
-    return _Promotion(name, alias, promoting.require_promotable(registry, name, alias))
+    return Promotion(name, alias, promoting.require_promotable(registry, name, alias))
 
 
 class _Gating:
@@ -392,7 +392,7 @@ def _opens_with(store: Path) -> str | None:
 # -- afterwards ------------------------------------------------------------------------------------------------------------
 
 
-def _concluded(done: Gate, registry: Registry, promotion: _Promotion | None, notify: Callable[[str], None]) -> Gate:
+def concluded(done: Gate, registry: Registry, promotion: Promotion | None, notify: Callable[[str], None]) -> Gate:
     """Log the verdict, and move the alias where that was asked for. A server that fails never loses a verdict."""
     verdict = done.verdict
     try:
