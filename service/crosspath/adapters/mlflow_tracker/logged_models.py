@@ -12,7 +12,7 @@ from crosspath.adapters.mlflow_tracker.layout import CANDIDATE_TAG, EVALUATION_T
 from crosspath.adapters.mlflow_tracker.names import NOTE_TAG, chunks, shown
 from crosspath.adapters.mlflow_tracker.vendor import (
     LoggedModel,
-    LoggedModelOutput,
+    LoggedModelInput,
     LoggedModelStatus,
     Metric,
     MlflowClient,
@@ -87,7 +87,8 @@ class CandidateModels:
             self._client.log_model_params(model.model_id, batch)
         linked = [Metric(key, value, started, 0, model_id=model.model_id) for key, value in content.metrics.items()]
         self._client.log_batch(run_id, metrics=linked)
-        self._client.log_outputs(run_id, [LoggedModelOutput(model.model_id, 0)])
+        # As its input: a run with a model as its output is hidden from MLflow's page of evaluation runs.
+        self._client.log_inputs(run_id, models=[LoggedModelInput(model.model_id)])
         ended = self._client.finalize_logged_model(model.model_id, "READY")
         if ended.params != params:
             raise TrackerError(f"MLflow did not keep the configuration of {candidate!r} as it was logged")
