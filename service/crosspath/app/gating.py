@@ -1,60 +1,45 @@
 """``crosspath gate``: a verdict over stored replies, both sides replayed anew in one session, and what follows from it.
 
-No request is made and no key is needed. A gate that is killed goes on: what it replayed is in the ledger, and a note in the
-store says which evaluations are its own.
+No request is made and no key is needed.
 """
 
-import json
 import secrets
 import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from crosspath import catalogue
 from crosspath.app import adapters, promoting
-from crosspath.app.collecting import without_collection
-from crosspath.app.derive import FOR_A_GATE, deployed_resolved
 from crosspath.app.finding import open_ledger
 from crosspath.app.gating_evidence import Side, find_baseline, find_side, needs_baseline, wanted_candidates
+from crosspath.app.gating_replays import Place, Replays
 from crosspath.app.gating_verdict import (
     Material,
     Replayed,
     draw,
     fresh_place,
     put_in_place,
-    replies_digest,
     require_place,
     write_material,
     write_verdict,
 )
-from crosspath.app.readiness import in_sandbox, require_executor
-from crosspath.app.resolve import Own, Resolved, read_own, resolve
-from crosspath.app.session import Derivation, Opened, gather, open_evaluation, planned_facts
-from crosspath.errors import ConfigError, CrosspathError, StoreError, TrackerError, boundary
+from crosspath.app.readiness import require_executor
+from crosspath.app.resolve import Own, read_own, resolve
+from crosspath.app.session import planned_facts
+from crosspath.errors import ConfigError, CrosspathError, TrackerError
 from crosspath.pipeline.configurations import configuration_of
 from crosspath.pipeline.evaluate import Progress
-from crosspath.pipeline.judge import judge
-from crosspath.ports import Executor, Registry
+from crosspath.ports import Registry
 from crosspath.spec.policy import load_policy, parse_ref
 from crosspath.store.ledger import Ledger
 from crosspath.types import (
     Decision,
     EvidenceRef,
-    Execution,
     Facts,
-    Fault,
-    Judgement,
     Policy,
-    ReplayJob,
-    Reply,
-    Request,
-    Toolchain,
     Verdict,
-    digest,
 )
 
 EXIT_INFRASTRUCTURE = 5
@@ -144,7 +129,7 @@ def gate(
     registry = _checked_registry(directory) if track else None
     promotion = _promotion(registry, promote, model, refs)
     with open_ledger(directory, notify) as ledger:
-        gating = _Gating(ledger, asked, (executor, usual_executor), sandbox, progress or Progress(), notify)
+        gating = _Gating(ledger, asked, Place(executor, usual_executor, sandbox), progress or Progress(), notify)
         done = gating.run(refs[0], refs[1], spec, Path(output) if output is not None else None)
     return concluded(done, registry, promotion, notify) if registry else done
 
@@ -187,19 +172,10 @@ def _promotion(
 class _Gating:
     """One verdict on its way: evidence, replays, judgement, files."""
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        policy: Policy,
-        executors: tuple[str | None, str],
-        sandbox: str | None,
-        progress: Progress,
-        notify: Callable[[str], None],
-    ) -> None:
+    def __init__(self, ledger: Ledger, policy: Policy, place: Place, progress: Progress, notify: Callable[[str], None]) -> None:
         self._ledger = ledger
         self._policy = policy
-        self._executors = executors
-        self._sandbox = sandbox
+        self._replays = Replays(ledger, policy, place, progress, notify)
         self._progress = progress
         self._notify = notify
 
@@ -212,7 +188,7 @@ class _Gating:
         of_spec = spec_configuration(own, side.candidate) if spec is not None else None
         material = Material(self._policy, *self._replayed(side, other, own), unreadable, of_spec)
         done = Gate(*self._written(material, output), store=self._ledger.directory, experiment=side.facts.head.experiment)
-        self._note.forget()
+        self._replays.forget()
         return done
 
     # -- replays -------------------------------------------------------------------------------------------------------
@@ -226,57 +202,12 @@ class _Gating:
         sources = [(side.facts, wanted)]
         if other is not None and not together:
             sources.append((other.facts, (other.candidate,)))
-        judged = self._session(sources, own)
+        judged = self._replays.judged(sources, own)
         first = Replayed(side.ref, side.candidate, side.run, side.evidence, *judged[0], "candidate")
         if other is None:
             return first, None
         bundle = "candidate" if together else "baseline"
         return first, Replayed(other.ref, other.candidate, other.run, other.evidence, *judged[-1], bundle)
-
-    def _session(self, sources: Sequence[tuple[Facts, tuple[str, ...]]], own: Own) -> list[tuple[Facts, Judgement]]:
-        plans = [deployed_resolved(facts, names, own.paths, own.base) for facts, names in sources]
-        sandboxed = in_sandbox(plans[0], self._sandbox).spec
-        same = {"sandbox": sandboxed.sandbox, "sandbox_limits": sandboxed.sandbox_limits, "executor": sandboxed.executor}
-        plans = [replace(plan, spec=plan.spec.model_copy(update=same)) for plan in plans]
-        derivations = [_derivation(facts, names, plan) for (facts, names), plan in zip(sources, plans, strict=True)]
-        self._note = _Note(
-            self._ledger.directory, digest([self._policy.model_dump(mode="json"), *(one.identity for one in derivations)])
-        )
-        self._progress.began(f"replaying {len(plans)} evaluation{'s' * (len(plans) > 1)} for the gate ...")
-        asked, usual = self._executors
-        kind = asked or plans[0].spec.executor.kind or usual
-        judged: list[tuple[Facts, Judgement]] = []
-        with adapters.make_executor(kind, plans[0].spec, {}) as made:
-            shared = _Shared(made)
-            gathered = [self._gathered(plan, one, shared) for plan, one in zip(plans, derivations, strict=True)]
-        self._progress.began("judging ...")
-        for facts in gathered:
-            with without_collection():
-                judged.append((facts, judge(facts, adapters.make_validator())))
-        return judged
-
-    def _gathered(self, resolved: Resolved, derivation: Derivation, executor: Executor) -> Facts:
-        """The facts of one evaluation that was replayed for this gate, as far as an interrupted one did not do so already."""
-        if (known := self._note.finished(derivation, self._ledger)) and known.lock.toolchain == executor.toolchain():
-            self._notify(f"{known.head.id} was replayed before this gate was interrupted: it is kept")
-            return known
-        opened = self._opened(resolved, derivation, executor)
-        self._note.add(derivation, opened.facts.head.id)
-        return gather(
-            self._ledger, resolved, opened, executor, generate=False, progress=_counting_anew(self._progress), notify=self._notify
-        )
-
-    def _opened(self, resolved: Resolved, derivation: Derivation, executor: Executor) -> Opened:
-        """The interrupted one, unless the programs are others by now: then from the start, so that nothing is mixed."""
-        opened = open_evaluation(self._ledger, resolved, derivation)
-        if opened.resumed and opened.facts.replays and opened.facts.lock.toolchain != executor.toolchain():
-            self._notify(f"{opened.facts.head.id} was interrupted, and other programs are installed since: it is replayed anew")
-            stopped = opened.facts.model_copy(update={"head": opened.facts.head.model_copy(update={"status": "finished"})})
-            self._ledger.update(stopped)
-            opened = open_evaluation(self._ledger, resolved, derivation)
-        elif opened.resumed:
-            self._notify(f"going on with {opened.facts.head.id}: {len(opened.facts.replays)} replays are kept")
-        return opened
 
     # -- files ---------------------------------------------------------------------------------------------------------
 
@@ -312,76 +243,6 @@ def spec_configuration(own: Own, candidate: str) -> dict[str, str]:
 
 def _same(a: Facts, b: Facts) -> bool:
     return (a.head.id, a.head.created_at, a.lock.digest) == (b.head.id, b.head.created_at, b.lock.digest)
-
-
-def _derivation(source: Facts, names: Sequence[str], plan: Resolved) -> Derivation:
-    trials = tuple(trial for trial in source.trials if trial.key.generation in plan.plan.generations)
-    identity = digest([source.head.id, source.head.created_at, replies_digest(trials), *names])
-    return Derivation(source.head.id, FOR_A_GATE, trials, identity)
-
-
-def _counting_anew(progress: Progress) -> Progress:
-    return Progress(changed=progress.changed, began=progress.began)
-
-
-class _Shared:
-    """One executor for several evaluations: each finds it open, and none closes it."""
-
-    def __init__(self, executor: Executor) -> None:
-        self._executor = executor
-        self._toolchain: Toolchain | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        return None
-
-    async def generate(self, request: Request) -> Reply | Fault:
-        raise AssertionError(f"a gate asks no model, and this would be sent: {request.key}")
-
-    async def replay(self, jobs: Sequence[ReplayJob]) -> tuple[Execution | Fault, ...]:
-        return await self._executor.replay(jobs)
-
-    def toolchain(self) -> Toolchain:
-        if self._toolchain is None:
-            self._toolchain = self._executor.toolchain()
-        return self._toolchain
-
-
-class _Note:
-    """Which evaluations an unfinished gate replayed: a file in the store that goes when there is nothing left to replay."""
-
-    def __init__(self, store: Path, identity: str) -> None:
-        self._file = store / "gates" / f".unfinished-{identity[:16]}.json"
-
-    def finished(self, derivation: Derivation, ledger: Ledger) -> Facts | None:
-        """The finished evaluation of this derivation, where an interrupted gate left one."""
-        name = self._known().get(derivation.identity)
-        head = next((head for head in ledger.heads() if head.id == name), None)
-        return ledger.facts(head.id) if head and head.status == "finished" else None
-
-    def add(self, derivation: Derivation, evaluation: str) -> None:
-        """Remember one.
-
-        Raises:
-            StoreError: the store can't be written.
-        """
-        with boundary(StoreError, f"writing {self._file}"):
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            fresh = self._file.with_suffix(".new")
-            fresh.write_text(json.dumps(self._known() | {derivation.identity: evaluation}), "ascii")
-            fresh.replace(self._file)
-
-    def forget(self) -> None:
-        """Everything was replayed."""
-        self._file.unlink(missing_ok=True)
-
-    def _known(self) -> dict[str, str]:
-        try:
-            return dict(json.loads(self._file.read_text("ascii")))
-        except (OSError, ValueError, TypeError):
-            return {}
 
 
 def _opens_with(store: Path) -> str | None:
