@@ -73,7 +73,7 @@ def full_judgement() -> Judgement:
     reached: dict[FunnelStage, int] = {"generated": 3, "answered": 3, "well_formed": 3, "executed": 2, "right_state": 1}
     funnel = Funnel(**cell, contract="nested", transport="nested-shell", attempted=3, reached=reached)
     damage = FormatDamage(
-        **cell, own="strip", strict="none", cleaned="fenced-block", effect=estimate(-0.1), population=estimate(-0.2)
+        changed=2, **cell, own="strip", strict="none", cleaned="fenced-block", effect=estimate(-0.1), population=estimate(-0.2)
     )
     cost = CandidateCost(
         candidate="oracle", replies=3, scored=3, passed=1, usd_per_pass=0.0000123, tokens_per_pass=402.0,

@@ -133,7 +133,7 @@ def test_where_a_task_was_lost() -> None:
 def test_row_of_a_fault() -> None:
     """A trial without a reply has a row with an error instead of a verdict."""
     rows = rows_of(*evaluation(fault=True))
-    assert rows[0].fault == "model: server_error: 500"
+    assert rows[0].fault == "not observed (model): server_error: 500"
     assert [verdict.value for verdict in rows[0].verdicts] == [None]
     assert rows[1].fault is None
 

@@ -91,7 +91,7 @@ def test_pairs_that_cannot_be_ranked_are_named_with_the_reason() -> None:
     )
     assert unranked(judged(comparisons=pairs)[1]) == (
         "Can't be ranked: a and each of b, c (the interval of their difference, for task families like these, holds 0);"
-        " b and c (trials without a verdict could turn their order)."
+        " b and c (trials without a verdict could turn their order). Can be ranked as deployed: d above a."
     )
     assert unranked(judged(comparisons=pairs[-1:])[1]) == ""
     assert "a and b (there is no interval" in unranked(judged(comparisons=(pair("a", "b", None, None),))[1])

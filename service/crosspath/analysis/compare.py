@@ -6,6 +6,7 @@ attempted, and how many of them were observed in both, is part of the estimate.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from crosspath.analysis.effects import Contrast, population
 from crosspath.analysis.outcomes import arrange
@@ -35,8 +36,10 @@ def compare(
     Raises:
         ValueError: two rows of one side are the same trial, or the sides disagree about a task's family.
     """
-    difference = paired(rows_b, rows_a)
-    return Comparison(a=a, b=b, difference=difference, changed=tuple(changed), warning=_warning(a, b, difference))
+    contrast = _contrast(rows_b, rows_a)
+    difference = population(contrast)
+    warning = _warning(a, b, difference, contrast.whole_plan(contrast.families))
+    return Comparison(a=a, b=b, difference=difference, changed=tuple(changed), warning=warning)
 
 
 def compare_together(pairs: Sequence[Pair]) -> tuple[Comparison, ...]:
@@ -72,14 +75,15 @@ def _contrast(rows: Sequence[CellRow], others: Sequence[CellRow]) -> Contrast:
     return Contrast(first, second, {task: used[task] for task in tasks}, {task: used_others[task] for task in tasks})
 
 
-def _warning(a: str, b: str, difference: Estimate) -> str:
+def _warning(a: str, b: str, difference: Estimate, ends: tuple[Fraction, Fraction] | None) -> str:
+    """``ends``: least and greatest difference over everything that was planned."""
     lost = difference.missing + difference.unstable
     if not lost:
         return ""
     planned = difference.n + lost
-    if difference.worst is None or difference.best is None:
+    if ends is None or difference.value is None:
         return f"{lost} of {planned} trials are not scored in both: {a} and {b} can't be compared"
-    span = f"{100 * difference.worst:+.1f} to {100 * difference.best:+.1f} points"
-    if difference.worst <= 0 <= difference.best:
+    span = f"{100 * float(ends[0]):+.1f} to {100 * float(ends[1]):+.1f} points"
+    if ends[0] <= 0 <= ends[1]:
         return f"{lost} of {planned} trials are not scored in both: over all of them {b} - {a} is {span}, so neither ranks above"
     return f"{lost} of {planned} trials are not scored in both: over all of them {b} - {a} is {span}"

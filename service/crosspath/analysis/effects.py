@@ -90,7 +90,15 @@ class Contrast:
         return {task: first[task] - second[task] for task in first}
 
     def bounds(self, families: Families | None) -> tuple[Fraction, Fraction] | None:
-        """Worst and best value over everything that was planned; None where nothing was."""
+        """Worst and best value over everything that was planned, and the value itself; None where nothing was planned."""
+        ends = self.whole_plan(families)
+        if ends is None:
+            return None
+        value = [average(self.differences, families)] if self.differences else []
+        return min([*ends, *value]), max([*ends, *value])
+
+    def whole_plan(self, families: Families | None) -> tuple[Fraction, Fraction] | None:
+        """Worst and best value over everything that was planned, to which what was observed alone need not belong."""
         tasks = sorted({*self.minuend.trials, *self.subtrahend.trials})
         if not tasks:
             return None
@@ -98,8 +106,7 @@ class Contrast:
             average({task: self.minuend.bound(task, up) - self.subtrahend.bound(task, not up) for task in tasks}, families)
             for up in (False, True)
         ]
-        value = [average(self.differences, families)] if self.differences else []
-        return min(ends + value), max(ends + value)
+        return ends[0], ends[1]
 
 
 def these_replies(contrast: Contrast) -> Estimate:

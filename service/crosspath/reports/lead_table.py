@@ -60,7 +60,13 @@ def _row(one: Decomposition, losses: Losses) -> tuple[str, ...]:
         return title(one), "no task can be done", *[NONE] * (len(LEAD_COLUMNS) - 2)
     told_apart = one.control.status != "broken"
     lost = (str(losses.lost[place]) if told_apart or place == "infrastructure" else NONE for place in PLACE_WORDS)
-    return title(one), f"{cell.passed} of {cell.scored}", _mean(cell), *lost, _control(one)
+    return title(one), _counts(cell), _mean(cell), *lost, _control(one)
+
+
+def _counts(cell: Cell) -> str:
+    """What has no verdict stands with the counts, or the rate of the rest looks like all of it."""
+    missing = cell.planned - cell.scored
+    return f"{cell.passed} of {cell.scored}" + (f" ({missing} more without a verdict)" if missing else "")
 
 
 def _mean(cell: Cell) -> str:
@@ -102,7 +108,18 @@ def unranked(judgement: Judgement) -> str:
         counted = ", ".join(f"in {len(pairs)} {_COUNTED[why]}" for why, pairs in found.items())
         return f"{number} of the {len(judgement.comparisons)} pairs that were compared can't be ranked: {counted}."
     named = [f"{_named(pairs)} ({_WHY[why]})" for why, pairs in found.items()]
-    return f"Can't be ranked: {'; '.join(named)}." if named else ""
+    return f"Can't be ranked: {'; '.join(named)}.{_ranked(judgement, broken)}" if named else ""
+
+
+def _ranked(judgement: Judgement, broken: set[str]) -> str:
+    """The other pairs, in their order."""
+    pairs = [pair for pair in judgement.comparisons if not _why(pair, broken)]
+    said = [f"{better} above {worse}" for better, worse in map(_order, pairs)]
+    return f" Can be ranked as deployed: {', '.join(said)}." if said else ""
+
+
+def _order(pair: Comparison) -> tuple[str, str]:
+    return (pair.b, pair.a) if (pair.difference.value or 0) > 0 else (pair.a, pair.b)
 
 
 def _why(pair: Comparison, broken: set[str]) -> _Why | None:

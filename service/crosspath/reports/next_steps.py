@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 from crosspath.analysis.coverage import inconclusive
 from crosspath.transports import preset_names
-from crosspath.types import Decomposition, Facts, Judgement, Loss, Losses
+from crosspath.types import Decomposition, Facts, FormatDamage, Judgement, Loss, Losses
 
 Step = tuple[str, str]
 """Words, and the command in them as it is typed; empty where there is none."""
@@ -97,12 +97,24 @@ class _Case:
 
     def clean_up(self) -> Step:
         if other := self._better_clean_up():
-            return f"set harness: {other} for this candidate (it is {self._harness})", ""
+            return f"set harness: {other} for this candidate (it is {self._harness}){self._won_back()}", ""
         return self._look("format", "see what is wrong with the form of a reply")
+
+    def _won_back(self) -> str:
+        """What that clean-up changes, where it was tried on these replies."""
+        found = self._format_damage
+        if found is None or found.unmeasured:
+            return ""
+        won = max(found.lost, found.gained)
+        return f": it changes {found.changed} of {found.replies} replies, and {won} of those are right only then"
+
+    @property
+    def _format_damage(self) -> FormatDamage | None:
+        return next((one for one in self._judgement.format_damage if one.candidate == self._losses.candidate), None)
 
     def _better_clean_up(self) -> str:
         """The clean-up that would have kept more; empty where there is none."""
-        found = next((one for one in self._judgement.format_damage if one.candidate == self._losses.candidate), None)
+        found = self._format_damage
         if found is None or found.unmeasured:
             return "fenced-block" if self._harness != "fenced-block" else ""
         if found.own == found.cleaned:

@@ -85,7 +85,7 @@ def transport() -> RecordingTransport:
 
 
 def _quieten_warnings() -> None:
-    """Three warnings that litellm causes reach no terminal: pydantic's, which quotes what a server sent in a wrong type; pydantic's
+    """Three warnings that litellm causes reach no terminal: pydantic's that quotes what a server sent in a wrong type; pydantic's
     that it can't protect the read-only fields of litellm's own types, which come as litellm imports a module of its own; and
     Python's about a coroutine of litellm's that nobody awaits any more after an interrupt.
 

@@ -45,9 +45,9 @@ def funnel_metrics(funnel: Funnel) -> dict[str, float]:
 
 
 def format_metrics(damage: FormatDamage) -> dict[str, float]:
-    """What the format alone costs these replies (points), with the interval for families like these."""
+    """What the format alone costs these replies (points), with an interval where it changes any reply."""
     value = damage.effect.value if damage.effect else None
-    over = interval_metrics(damage.population, "fmt_pp", "fmt_low_pp", "fmt_high_pp")
+    over = interval_metrics(damage.population if damage.changed else None, "fmt_pp", "fmt_low_pp", "fmt_high_pp")
     return finite(over | {"fmt_pp": points(value)})
 
 

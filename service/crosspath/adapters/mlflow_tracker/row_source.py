@@ -81,7 +81,7 @@ class RowSource:
         several = self._facts.lock.trials > 1
         one, scores = chosen.trial, [score for each in seen if (score := each.score)]
         verdicts = _verdicts(task, scores, chosen, several=several)
-        if lost is not None and task.infeasible is None and scores:
+        if lost is not None and task.infeasible is None:
             verdicts = (*verdicts, Verdict("lost_to", lost.get(task.id, NOTHING_LOST), "where its trials were lost"))
         unseen = f" ({len(seen) - len(scores)} without a verdict)" if len(seen) > len(scores) else ""
         counted = f"{sum(score.passed for score in scores)} of {len(scores)} passed{unseen}; shown is trial {chosen.index}"

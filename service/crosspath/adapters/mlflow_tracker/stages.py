@@ -57,7 +57,7 @@ class ShownTrial:
     def fault(self) -> str | None:
         """Why it could not be observed."""
         fault = self.trial.fault or (self.replay.fault if self.replay else None)
-        return f"{fault.boundary}: {fault.type}: {fault.message}" if fault else None
+        return f"not observed ({fault.boundary}): {fault.type}: {fault.message}" if fault else None
 
     @property
     def duration_s(self) -> float:
