@@ -1,8 +1,8 @@
 """MLflow's model registry: the ``Registry`` port.
 
-A version of a registered model points to the logged model of a candidate (``source``; MLflow 3.17 returns no ``model_id``). The
-history of a model's aliases is a registered model of its own, ``NAME.decisions``, and each version of that is one decision: its
-number and its tags are written together, in one transaction of the store, and the store numbers versions without a gap.
+A version of a registered model has the logged model of a candidate as its source, and its id in a tag: MLflow 3.17 returns no
+``model_id``. The history of a model's aliases is a registered model of its own, ``NAME.decisions``, and each version of that is
+one decision: its number and its tags are written together, in one transaction of the store, which numbers versions without a gap.
 """
 
 import json
