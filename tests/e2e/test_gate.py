@@ -297,6 +297,14 @@ class TestAudit:
         assert len(found) == 1
         assert "rules[0].p_shown is 0.001" in found[0]
 
+    def test_another_candidate(self, copy: Path) -> None:
+        """A verdict can't be passed off as that of another candidate or another day."""
+        found = self.edited(
+            copy, lambda verdict: (verdict["candidate"]["ref"].update(candidate="told"), verdict.update(created_at=1e9))
+        )
+        assert "which is not the time in" in found[0]
+        assert "candidate.ref is" in found[1]
+
     def test_margin(self, copy: Path) -> None:
         """A policy with another bound than the verdict's is found, by value and by digest."""
         text = (copy / "policy.yaml").read_text()

@@ -30,6 +30,7 @@ from crosspath.app.gating_verdict import (
     draw,
     evidence_file,
     policy_digest,
+    verdict_id,
 )
 from crosspath.errors import BoundaryError, ConfigError, StoreError
 from crosspath.pipeline.judge import judge
@@ -44,8 +45,9 @@ MOST_NAMED = 20
 CLOSE = 1e-10
 """Two numbers that other processors or libraries compute may differ by so much, in parts of the larger one."""
 NOT_PROVEN = (
-    "Not proven: that the models really gave these replies, that the stored final states are what the replies left, and that "
-    "nobody wrote the whole directory anew. Compare the digest of verdict.json with one from another place."
+    "Not proven: that the models really gave these replies, that the stored final states are what the replies left, under which "
+    "MLflow run the evidence was logged, and that nobody wrote the whole directory anew. Compare the digest of verdict.json with "
+    "one from another place."
 )
 
 
@@ -90,7 +92,7 @@ def audit(verdict: str | Path, *, store: str | Path | None = None) -> Audit:
 
 def _audited(directory: Path, name: str = VERDICT) -> Audit:
     stated = _verdict(directory / name)
-    found = list(_policy_differences(directory, stated))
+    found = [*_policy_differences(directory, stated), *_identity_differences(name, stated)]
     sides: list[Replayed] = []
     read: dict[str, tuple[Facts, Judgement]] = {}
     for label, side in zip(SIDES, filter(None, (stated.candidate, stated.baseline)), strict=False):
@@ -167,6 +169,16 @@ def _policy_differences(directory: Path, stated: Verdict) -> Iterator[str]:
     )
     if (digest := policy_digest(found)) != stated.policy_digest:
         yield f"{POLICY}: its digest is {digest}, and the verdict states {stated.policy_digest}"
+
+
+def _identity_differences(name: str, stated: Verdict) -> Iterator[str]:
+    """What nothing else follows from has at least to agree with itself: references, and when it was drawn."""
+    if stated.id != verdict_id(stated.created_at, stated.id.rpartition("-")[2]):
+        yield f"{name}: created_at is {stated.created_at}, which is not the time in {_short(stated.id)}"
+    for label, side in zip(SIDES, filter(None, (stated.candidate, stated.baseline)), strict=False):
+        ref = side.ref
+        if ref.model is None and (ref.candidate != side.candidate or ref.evaluation not in (side.evaluation, side.run)):
+            yield f"{name}: {label}.ref is {_short(str(ref))}, and the evidence is {side.candidate} of {side.evaluation}"
 
 
 def _policy(directory: Path) -> Policy:

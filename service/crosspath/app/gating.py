@@ -22,6 +22,7 @@ from crosspath.app.gating_verdict import (
     fresh_place,
     put_in_place,
     require_place,
+    verdict_id,
     write_material,
     write_verdict,
 )
@@ -213,7 +214,7 @@ class _Gating:
 
     def _written(self, material: Material, output: Path | None) -> tuple[Verdict, Path]:
         now = time.time()
-        name = f"gate-{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{secrets.token_hex(3)}"
+        name = verdict_id(now, secrets.token_hex(3))
         directory = output or self._ledger.directory / "gates" / name
         fresh = fresh_place(directory)
         self._progress.began("drawing the verdict ...")

@@ -6,6 +6,7 @@ A gate draws the verdict and writes the directory; an audit reads the directory 
 import json
 import shutil
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +61,11 @@ class Material:
     @property
     def sides(self) -> tuple[Replayed, ...]:
         return (self.candidate, self.baseline) if self.baseline else (self.candidate,)
+
+
+def verdict_id(now: float, token: str) -> str:
+    """``gate-YYYYMMDD-HHMMSS-TOKEN``."""
+    return f"gate-{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{token}"
 
 
 def evidence_file(side: str) -> str:
