@@ -7,6 +7,7 @@ FAIL one is enough, so the p-values against the rules are adjusted by Holm over 
 part in either.
 """
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -61,7 +62,8 @@ def judge_gate(
     checks = evidence_checks(policy.evidence, ours, theirs)
     rules = concluded([_weighed(rule, policy.alpha, ours, theirs) for rule in policy.rules], policy.alpha)
     status = status_of(checks, rules)
-    return GateOutcome(status, checks, rules, tuple(_reasons(status, checks, rules)), tuple(_next_steps(status, checks, rules)))
+    steps = (*_next_steps(status, checks, rules), *(_where_to_look(candidate, baseline) if status == "FAIL" else ()))
+    return GateOutcome(status, checks, rules, tuple(_reasons(status, checks, rules)), steps)
 
 
 def _side(name: str, rules: Sequence[PolicyRule], given: GateInput, evaluated: Evaluated) -> Side:
@@ -137,5 +139,15 @@ def _next_steps(status: GateStatus, checks: Sequence[EvidenceCheck], rules: Sequ
             yield "take out the rules that can't be judged with this evidence, or give the evidence that they ask for"
     elif status == "INCONCLUSIVE":
         yield from (f"{rule.name}: {rule.needs}" for rule in blocking if rule.state == "undecided" and rule.needs)
-    elif status == "FAIL":
-        yield "read where it was lost: `crosspath compare` names the tasks"
+
+
+def _where_to_look(candidate: GateInput, baseline: GateInput | None) -> Iterator[str]:
+    """Commands about the evaluations that were asked for, not about their replays for this gate."""
+    yield f"read where it was lost: crosspath report {_evaluation(candidate)}"
+    if baseline is not None:
+        sides = (f"{_evaluation(side)}:{side.candidate}" for side in (baseline, candidate))
+        yield f"see what made the difference: crosspath compare {shlex.join(sides)}"
+
+
+def _evaluation(side: GateInput) -> str:
+    return side.facts.head.derived_from or side.facts.head.id
