@@ -341,10 +341,14 @@ class TestAudit:
         assert "candidate.lock_digest" in found
         assert "candidate.configuration.trials" in found
 
-    def test_pages(self, copy: Path) -> None:
-        """A comment or test report that says something else than the verdict is found."""
+    def test_pages(self, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A comment or test report that says something else than the verdict is found; of another version's it is said that
+        nobody looked."""
         (copy / "verdict.md").write_text("### Crosspath gate: PASS\n")
         assert audit(copy).differences == ("verdict.md does not say what follows from the evidence",)
+        assert self.edited(copy, lambda verdict: verdict.update(crosspath="0.0.1")) == ()
+        assert run(["audit", str(copy)]) == 0
+        assert "Not checked: verdict.md and junit.xml were not compared: Crosspath 0.0.1 wrote them" in capsys.readouterr().out
 
     def test_unreadable(self, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """What can't be read is one line and exit code 4, never a verdict that holds."""

@@ -67,6 +67,15 @@ class Audit:
     def holds(self) -> bool:
         return not self.differences
 
+    @property
+    def unchecked(self) -> str:
+        """What this installation can't check; empty: nothing."""
+        if self.verdict.crosspath == __version__:
+            return ""
+        return (
+            f"{MARKDOWN} and {JUNIT} were not compared: Crosspath {self.verdict.crosspath} wrote them, and this is {__version__}"
+        )
+
 
 def audit(verdict: str | Path, *, store: str | Path | None = None) -> Audit:
     """Draw a verdict again from its artifacts.

@@ -32,7 +32,13 @@ def audit(
         raise typer.Exit(EXIT_INVALID) from None
     if as_json:
         print_json(
-            {"verdict": found.verdict.id, "status": found.verdict.status, "holds": found.holds, "differences": found.differences}
+            {
+                "verdict": found.verdict.id,
+                "status": found.verdict.status,
+                "holds": found.holds,
+                "differences": found.differences,
+                "unchecked": found.unchecked,
+            }
         )
     else:
         _print(found)
@@ -50,4 +56,6 @@ def _print(found: "Audit") -> None:
         say(f"the audit of {verdict.id} ({verdict.status}) does not hold:")
         for difference in found.differences:
             say(f"  {one_line(difference)}")
+    if found.unchecked:
+        say(f"Not checked: {one_line(found.unchecked)}.")
     say(NOT_PROVEN)
