@@ -156,7 +156,7 @@ def write_material(material: Material, directory: Path) -> None:
         for name, side in zip(SIDES, material.sides, strict=False):
             (directory / evidence_file(name)).write_text(side.evidence.to_json() + "\n", "ascii")
         for side in {side.bundle: side for side in material.sides}.values():
-            write_bundle(side.facts, side.judgement, directory / side.bundle)
+            write_bundle(side.facts, side.judgement, directory / side.bundle, pages=False)  # the verdict is what is read
 
 
 def policy_text(policy: Policy) -> str:

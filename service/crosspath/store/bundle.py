@@ -51,8 +51,8 @@ _PLAN_FIELDS = {"cells", "not_applicable", "sessions", "bought_again", "contract
 R = TypeVar("R", bound=Record)
 
 
-def write_bundle(facts: Facts, judgement: Judgement, directory: Path) -> None:
-    """Write the whole evaluation to ``directory``, replacing what was there.
+def write_bundle(facts: Facts, judgement: Judgement, directory: Path, *, pages: bool = True) -> None:
+    """Write the whole evaluation to ``directory``, replacing what was there. ``pages``: with reports, figures and cards, too.
 
     Raises:
         StoreError: the place can't be written.
@@ -61,7 +61,7 @@ def write_bundle(facts: Facts, judgement: Judgement, directory: Path) -> None:
         directory.parent.mkdir(parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
         try:
-            _write_everything(facts, judgement, fresh)
+            _write_everything(facts, judgement, fresh, pages)
             _swap(fresh, directory)
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
@@ -127,7 +127,7 @@ def index_digest(directory: Path) -> str:
         return hashlib.sha256((directory / INDEX).read_bytes()).hexdigest()
 
 
-def _write_everything(facts: Facts, judgement: Judgement, into: Path) -> None:
+def _write_everything(facts: Facts, judgement: Judgement, into: Path, pages: bool) -> None:
     rows = {table.name: _write_table(table, getattr(facts, table.name), into) for table in FACT_TABLES}
     for table, records in judgement_tables(judgement):
         rows[table.name] = _write_table(table, records, into)
@@ -135,8 +135,9 @@ def _write_everything(facts: Facts, judgement: Judgement, into: Path) -> None:
     _write(into / "lock.json", _pretty(facts.lock.model_dump(mode="json")))
     _write(into / "plan.json", _pretty(_plan(facts, into)))
     _write(into / "judgement.json", _pretty(judgement.model_dump(mode="json", exclude={"scores"})))
-    _write_reports(facts, judgement, into)
-    _write_cards(facts, judgement, into)
+    if pages:
+        _write_reports(facts, judgement, into)
+        _write_cards(facts, judgement, into)
     files = {name: _file_entry(into / name) for name in sorted(_files(into))}
     _write(into / INDEX, _pretty({"format": FORMAT, "crosspath": __version__, "rows": rows, "files": files}))
 
