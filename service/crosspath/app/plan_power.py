@@ -37,15 +37,17 @@ _STATED: Sequence[tuple[float, Mapping[Metric, int]]] = (
 STATED_WORDS = "9 of 10 replies of each task pass; of 10 that fail 5 are lost to the path, and 4 to 5 are silently wrong"
 
 
-def policy_document(policy: Policy, plan: Plan, like: Evaluation | None = None) -> dict[str, Any]:
+def policy_document(policy: Policy, plan: Plan, like: Evaluation | None = None, candidate: str | None = None) -> dict[str, Any]:
     """The chance of PASS for an equal candidate, alone and for each rule, and what would make it 80 %.
+
+    ``candidate``: of ``like``, which one is as good as what will be gated; default see :func:`_candidate_of`.
 
     Raises:
         ConfigError: ``like`` holds nothing of a metric that a rule is about.
     """
     tasks = [task for task in plan.tasks.values() if task.infeasible is None]
     rules = [rule for rule in policy.blocking if rule.metric not in AMOUNTS]
-    candidate = _candidate_of(like, policy, plan) if like else None
+    candidate = _candidate_of(like, policy, plan, candidate) if like else None
     law = _law_like(like, candidate, rules, tasks) if like and candidate else stated_law(tasks)
     least = max([rule.k for rule in rules if rule.k is not None], default=1)
     found: dict[str, Any] = {
@@ -101,14 +103,14 @@ def _with_passes(kind: dict[Metric, int]) -> dict[Metric, int]:
     return {**kind, "pass_hat": kind["pass_rate"]}
 
 
-def _candidate_of(like: Evaluation, policy: Policy, plan: Plan) -> str:
-    """The candidate that the policy names, or one that is in the plan, too, or the only one."""
+def _candidate_of(like: Evaluation, policy: Policy, plan: Plan, given: str | None) -> str:
+    """The candidate that was asked for, or that the policy names, or the only one that is in the plan, too, or the only one."""
     known = [one.name for one in like.facts.lock.candidates]
-    asked = policy.candidate.candidate if policy.candidate else None
+    asked = given or (policy.candidate.candidate if policy.candidate else None)
     names = [asked] if asked else [one.name for one in plan.candidates if one.name in known] or known
-    if names[0] not in known or (len(known) > 1 and names == known and not asked):
-        shown = ", ".join(known)
-        raise ConfigError(f"--like {like.id}: which of its candidates is meant? Give the one of the spec its name: {shown}")
+    if len(names) > 1 or names[0] not in known:
+        which = f"it has no candidate {asked!r}" if asked else "which of its candidates is meant"
+        raise ConfigError(f"--like {like.id}: {which}; write --like {like.id}:NAME with one of: {', '.join(known)}")
     return names[0]
 
 

@@ -21,7 +21,9 @@ from crosspath.pipeline.wording_groups import wording_groups
 from crosspath.types import Policy
 
 
-def plan_document(spec: Path, like: Evaluation | None = None, policy: Policy | None = None) -> dict[str, Any]:
+def plan_document(
+    spec: Path, like: Evaluation | None = None, policy: Policy | None = None, candidate: str | None = None
+) -> dict[str, Any]:
     """Requests, replays, worst-case cost, rough duration, all cells, and how precise the effects will be.
 
     ``like``: an earlier evaluation whose effects are expected to vary as much again. ``policy``: how likely it lets an equal
@@ -52,7 +54,7 @@ def plan_document(spec: Path, like: Evaluation | None = None, policy: Policy | N
         "models_without_price": list(costs.unpriced),
         "rough_duration_s": round(costs.duration_s, 1),
         "precision": _precision(resolved.plan, like, asked=policy is None),
-        "policy": policy_document(policy, resolved.plan, like) if policy else None,
+        "policy": policy_document(policy, resolved.plan, like, candidate) if policy else None,
         "limits": resolved.spec.limits.model_dump(mode="json"),
         "warnings": list(_warnings(resolved, costs)),
         "cells": [_cell(resolved, cell) for cell in resolved.plan.cells],

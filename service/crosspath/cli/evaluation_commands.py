@@ -61,7 +61,8 @@ def run(
 def plan(
     spec: SpecFile,
     like: Annotated[
-        str | None, typer.Option("--like", help="An earlier evaluation whose effects vary as these may; default: stated spreads.")
+        str | None,
+        typer.Option("--like", help="An earlier EVALUATION[:CANDIDATE] that varies as this one may; default: stated spreads."),
     ] = None,
     policy: Annotated[
         Path | None, typer.Option("--policy", help="A gate's policy: how likely it lets an equal candidate pass, by trials.")
@@ -75,7 +76,9 @@ def plan(
     from crosspath.app.resolve import read_policy
 
     asked = read_policy(policy) if policy else None
-    document = plan_document(spec, like=api.load(like, store=store) if like else None, policy=asked)
+    evaluation, _, candidate = (like or "").partition(":")
+    earlier = api.load(evaluation, store=store) if evaluation else None
+    document = plan_document(spec, like=earlier, policy=asked, candidate=candidate or None)
     if as_json:
         print_json(document)
     else:
