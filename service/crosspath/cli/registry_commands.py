@@ -38,7 +38,7 @@ def register_candidate(
         print_json(version.model_dump(mode="json"))
         return
     say(f"models:/{version.model}/{version.version} is {version.candidate} of {version.evaluation}")
-    say(f"gate it: crosspath gate POLICY --candidate models:/{version.model}/{version.version} --baseline ...")
+    say(f"gate it: crosspath gate POLICY --candidate models:/{version.model}/{version.version} [--baseline ...]")
 
 
 def promote(
@@ -66,7 +66,7 @@ def decisions(
     store: StoreOption = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Who moved the aliases of a model, when and on which verdict."""
+    """When the aliases of a model moved, from where to where, and on which verdict."""
     from crosspath.app import promoting
 
     registry = _registry(store)

@@ -120,6 +120,11 @@ def evaluation_url(tracking_uri: str, experiment_id: str, run_id: str | None = N
     return f"{base}/#/experiments/{experiment_id}/evaluation-runs" + (f"?{chosen}" if chosen else "")
 
 
+def run_url(tracking_uri: str, experiment_id: str, run_id: str) -> str:
+    """The page of one run, which opens with its description."""
+    return f"{evaluation_url(tracking_uri, experiment_id).removesuffix('/evaluation-runs')}/runs/{run_id}"
+
+
 def _without_login(url: str) -> str:
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from crosspath.adapters.mlflow_tracker.addresses import evaluation_url
+from crosspath.adapters.mlflow_tracker.addresses import evaluation_url, run_url
 from crosspath.adapters.mlflow_tracker.connection import Connection
 from crosspath.adapters.mlflow_tracker.gate_runs import GateRunLogger, fetch_verdict
 from crosspath.adapters.mlflow_tracker.layout import CANDIDATE_TAG, EVALUATION_TAG, IDENTITY_TAG
@@ -159,7 +159,7 @@ class MlflowRegistry:
         with self._connection.calling(f"logging {verdict.id} to MLflow"):
             logger = GateRunLogger(self._connection.store(client), self._connection.uri)
             place, run_id = logger.log(verdict, directory, experiment)
-        return MlflowRef(run_id, evaluation_url(self._connection.uri, place, run_id))
+        return MlflowRef(run_id, run_url(self._connection.uri, place, run_id))
 
     def fetch_verdict(self, run_id: str, into: Path) -> Path:
         """Download the directory of a verdict."""

@@ -53,7 +53,7 @@ class MlflowHistory:
         """Add an entry: number and tags in one transaction."""
         with self._connection.calling(f"writing a decision about {entry.model}"):
             client, name = self._client(), f"{entry.model}{HISTORY_SUFFIX}"
-            words = f"Who moved the aliases of {entry.model}, when and why: each version is a decision. Do not edit."
+            words = f"When the aliases of {entry.model} moved, and on which verdict: each version is a decision. Do not edit."
             registered(client, name, words)
             client.create_model_version(
                 name, f"runs:/{entry.verdict_run}/verdict", entry.verdict_run, _tags(entry), description=_words(entry),
