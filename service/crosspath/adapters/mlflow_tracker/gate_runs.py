@@ -88,9 +88,10 @@ def _metrics(verdict: Verdict, measured: Mapping[str, float]) -> dict[str, float
     counts = Counter(rule.state for rule in verdict.rules)
     numbers: dict[str, float | int | None] = {name: measured[name] for name in FIRST if name in measured}
     numbers |= {f"rules_{state}": counts[state] for state in _STATES}
-    for rule in verdict.rules:
+    for asked, rule in zip(verdict.policy.rules, verdict.rules, strict=False):
         if rule.estimate:
-            numbers[_unused(clean_name(rule.name or rule.metric), numbers)] = rule.estimate.value
+            against = " vs baseline" if asked.against_baseline else ""  # or a difference of 0 reads as a rate of 0
+            numbers[_unused(clean_name((rule.name or rule.metric) + against), numbers)] = rule.estimate.value
     return finite(numbers)
 
 
