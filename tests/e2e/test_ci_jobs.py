@@ -116,6 +116,9 @@ def test_github(house: House) -> None:
     shown and sent as a comment."""
     job = yaml.safe_load((JOBS / "github-actions.yml").read_text())
     place = house.runner("github", AGAINST)
+    spec = (place / "crosspath.yaml").read_text()
+    priced = spec.replace("_KEY}\n", "_KEY, prices: {gpu_usd_per_hour: 1}}\n")  # the champion itself would be INVALID
+    (place / "crosspath.yaml").write_text(priced)
     bought = len(house.server.requests)
     variables = without_expressions(job["env"]) | {
         "GITHUB_STEP_SUMMARY": str(place / "summary.md"),

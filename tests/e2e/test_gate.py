@@ -117,8 +117,8 @@ def broken_rules(done: Gate) -> list[str]:
 
 class TestVerdicts:
     def test_pass(self, gated: Callable[..., Gate]) -> None:
-        """A candidate that gets everything right passes, alone and against itself, and its control holds."""
-        done = gated("against", "told", "told")
+        """A candidate that gets everything right passes, by itself and against another, and its control holds."""
+        done = gated("against", "told", "steady")
         assert (done.verdict.status, done.exit_code) == ("PASS", 0)
         assert broken_rules(done) == ["pass_rate: shown", "pass_rate: shown"]
         assert done.verdict.candidate.bundle == "candidate"
@@ -143,6 +143,14 @@ class TestVerdicts:
         done = gated("many", "steady")
         assert (done.verdict.status, done.exit_code) == ("INVALID", 4)
         assert "candidate families" in done.verdict.reasons[0]
+
+    def test_itself(self, gated: Callable[..., Gate]) -> None:
+        """A candidate that is its own baseline is compared with nothing, and is never a PASS; the audit says so, too."""
+        done = gated("against", "steady", "steady")
+        assert (done.verdict.status, done.exit_code) == ("INVALID", 4)
+        assert done.verdict.reasons[0].startswith("two sides: steady of few-")
+        assert "what is deployed today" in done.verdict.next_steps[0]
+        assert audit(done.directory).holds
 
 
 class TestFaults:

@@ -9,11 +9,13 @@ from crosspath.app.gating_checks import (
     baseline_check,
     candidate_configuration,
     paths_check,
+    replies_digest,
+    sides_check,
     spec_check,
     toolchain_check,
     with_checks,
 )
-from crosspath.app.gating_verdict import fresh_place, policy_text, put_in_place, replies_digest, require_place
+from crosspath.app.gating_verdict import fresh_place, policy_text, put_in_place, require_place
 from crosspath.errors import ConfigError
 from crosspath.pipeline.gate import GateOutcome
 from crosspath.spec.policy import load_policy
@@ -67,6 +69,24 @@ class TestChecks:
         assert found.sentence == "it is not what was evaluated: op.temperature (0.0, now 0.7)"
         missing = {name: value for name, value in known.items() if name != "harness"}
         assert f"harness ({known['harness']}, now unset)" in spec_check(known, missing).sentence
+
+    def test_one_side_twice(self, facts: Facts) -> None:
+        """A candidate against itself is no comparison, in the same evaluation or in another that holds the same replies; one
+        reply or one field of the configuration makes it one."""
+        one, two = (candidate.name for candidate in facts.lock.candidates[:2])
+        ours = evidence(facts), facts
+        assert sides_check(ours, ours, [(one, two), ("nobody", one)]).ok
+        found = sides_check(ours, ours, [(one, two), (two, two)])
+        assert (found.name, found.ok) == ("two sides", False)
+        assert found.sentence.startswith(f"{two} of few-1 and {two} of few-1 are the same replies of the same configuration")
+        later = facts.model_copy(update={"head": facts.head.model_copy(update={"id": "few-2", "created_at": 9e8})})
+        assert not sides_check(ours, (evidence(later), later), [(one, one)]).ok
+        first = next(t for t in facts.trials if t.key.generation == facts.lock.candidates[0].generation.digest)
+        changed = tuple(t.model_copy(update={"reply": Reply(text="x")}) if t is first else t for t in facts.trials)
+        assert sides_check(ours, (evidence(later), later.model_copy(update={"trials": changed})), [(one, one)]).ok
+        candidates = tuple(c.model_copy(update={"harness": "strip"}) for c in facts.lock.candidates)
+        cleaned = facts.model_copy(update={"lock": facts.lock.model_copy(update={"candidates": candidates})})
+        assert sides_check(ours, (evidence(cleaned), cleaned), [(one, one)]).ok
 
 
 class TestOutcome:

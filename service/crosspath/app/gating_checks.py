@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from crosspath.pipeline.configurations import configuration_of, from_spec
 from crosspath.pipeline.gate import GateOutcome
 from crosspath.pipeline.toolchains import mixture
-from crosspath.types import Evidence, EvidenceCheck, Facts
+from crosspath.types import Evidence, EvidenceCheck, Facts, Trial, digest
 
 AGAIN = "evaluate the candidate as it is now (crosspath run), then gate that evaluation"
 """What helps where evidence is not about what would be released."""
@@ -49,6 +49,39 @@ def spec_check(evidence: Mapping[str, str], spec: Mapping[str, str]) -> Evidence
     return EvidenceCheck(name="spec", ok=not names, sentence=sentence)
 
 
+def sides_check(ours: tuple[Evidence, Facts], theirs: tuple[Evidence, Facts], pairs: Sequence[tuple[str, str]]) -> EvidenceCheck:
+    """Whether the two sides are two: the same replies of the same configuration are never worse than themselves.
+
+    ``pairs``: which candidate is compared with which. Only what a spec decides counts: the programs of the day, or the evaluation
+    that the replies are in, make nothing else of them.
+    """
+    known = [pair for pair in pairs if _has(ours[0], pair[0]) and _has(theirs[0], pair[1])]  # others are told elsewhere
+    same = [pair for pair in known if _standing(*ours, pair[0]) == _standing(*theirs, pair[1])]
+    sentence = "the two sides are different replies, or different configurations"
+    if same:
+        places = " and ".join(f"{name} of {side[0].head.id}" for name, side in zip(same[0], (ours, theirs), strict=True))
+        sentence = f"{places} are the same replies of the same configuration: a comparison with itself shows nothing"
+    return EvidenceCheck(name="two sides", ok=not same, sentence=sentence)
+
+
+def _has(evidence: Evidence, candidate: str) -> bool:
+    return any(one.name == candidate for one in evidence.lock.candidates)
+
+
+def _standing(evidence: Evidence, replayed: Facts, candidate: str) -> tuple[str, dict[str, str]]:
+    own = next(one for one in evidence.lock.candidates if one.name == candidate).generation.digest
+    trials = [trial for trial in replayed.trials if trial.key.generation == own]
+    return replies_digest(trials), from_spec(candidate_configuration(evidence, replayed, candidate))
+
+
+def replies_digest(trials: Sequence[Trial]) -> str:
+    """Over the keys and replies of trials, in whatever order; a trial without a reply counts with its fault's type."""
+    rows = [
+        [trial.request.key, trial.reply.to_json() if trial.reply else None, trial.fault and trial.fault.type] for trial in trials
+    ]
+    return digest(sorted(rows, key=str))
+
+
 def baseline_check(reason: str) -> EvidenceCheck:
     """There is no baseline, and rules need one."""
     return EvidenceCheck(name="baseline", ok=False, sentence=reason.rstrip("."))
@@ -70,6 +103,8 @@ def _steps(failed: Sequence[EvidenceCheck]) -> Iterator[str]:
     for check in failed:
         if check.name == "same toolchain":
             yield "gate again: both sides are then replayed from the start"
+        elif check.name == "two sides":
+            yield "name what is deployed today as the baseline; where that is the candidate itself there is nothing to release"
         elif check.name == "baseline":
             yield "name a baseline that can be read with --baseline, or gate with a policy without rules against one"
         elif check.name.startswith("baseline"):

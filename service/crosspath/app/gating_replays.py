@@ -13,7 +13,7 @@ from typing import Self
 from crosspath.app import adapters
 from crosspath.app.collecting import without_collection
 from crosspath.app.derive import FOR_A_GATE, deployed_resolved
-from crosspath.app.gating_verdict import replies_digest
+from crosspath.app.gating_checks import replies_digest
 from crosspath.app.readiness import in_sandbox
 from crosspath.app.resolve import Own, Resolved
 from crosspath.app.session import Derivation, Opened, gather, open_evaluation

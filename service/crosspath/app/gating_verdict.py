@@ -7,7 +7,6 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +17,8 @@ from crosspath.app.gating_checks import (
     baseline_check,
     candidate_configuration,
     paths_check,
+    replies_digest,
+    sides_check,
     spec_check,
     toolchain_check,
     with_checks,
@@ -28,7 +29,7 @@ from crosspath.ports import Validator
 from crosspath.reports.gate_junit import gate_junit
 from crosspath.reports.gate_markdown import gate_markdown
 from crosspath.store.bundle import index_digest, write_bundle
-from crosspath.types import Evidence, EvidenceRef, Facts, GateSide, Judgement, Policy, Trial, Verdict, digest
+from crosspath.types import Evidence, EvidenceRef, Facts, GateSide, Judgement, Policy, Verdict, digest
 
 VERDICT, POLICY, MARKDOWN, JUNIT = "verdict.json", "policy.yaml", "verdict.md", "junit.xml"
 SIDES = ("candidate", "baseline")
@@ -73,14 +74,6 @@ def evidence_file(side: str) -> str:
     return f"{side}-evidence.json"
 
 
-def replies_digest(trials: Sequence[Trial]) -> str:
-    """Over the keys and replies of trials, in whatever order; a trial without a reply counts with its fault's type."""
-    rows = [
-        [trial.request.key, trial.reply.to_json() if trial.reply else None, trial.fault and trial.fault.type] for trial in trials
-    ]
-    return digest(sorted(rows, key=str))
-
-
 def draw(material: Material, directory: Path, validator: Validator, name: str, now: float) -> Verdict:
     """The verdict that follows from the material, whose bundles are in ``directory``.
 
@@ -95,6 +88,8 @@ def draw(material: Material, directory: Path, validator: Validator, name: str, n
     further = [paths_check(name, side.evidence, side.facts) for name, side in zip(SIDES, material.sides, strict=False)]
     if baseline is None:
         further.append(toolchain_check(candidate.facts))
+    elif pairs := _compared(material.policy, candidate.candidate, baseline.candidate):
+        further.append(sides_check((candidate.evidence, candidate.facts), (baseline.evidence, baseline.facts), pairs))
     if material.baseline_unreadable:
         further.append(baseline_check(material.baseline_unreadable))
     if material.spec_configuration is not None:
@@ -120,6 +115,12 @@ def draw(material: Material, directory: Path, validator: Validator, name: str, n
         created_at=now,
         crosspath=__version__,
     )
+
+
+def _compared(policy: Policy, candidate: str, baseline: str) -> list[tuple[str, str]]:
+    """Which candidates the rules against the baseline compare: one that a rule names is compared with its namesake."""
+    named = [rule.candidate for rule in policy.rules if rule.against_baseline]
+    return list(dict.fromkeys((name or candidate, name or baseline) for name in named))
 
 
 def policy_digest(policy: Policy) -> str:
