@@ -313,6 +313,24 @@ class TestAudit:
         assert "which is not the time in" in found[0]
         assert "candidate.ref is" in found[1]
 
+    def test_what_was_asked(self, place: Path, gated: Callable[..., Gate], tmp_path: Path) -> None:
+        """Which version, run or candidate it was, and whether there was a spec or a baseline, is kept beside the verdict:
+        an edit of the verdict alone is found, whatever would be drawn from it."""
+        copy = Path(shutil.copytree(gated("against", "told", "steady").directory, tmp_path / "sides"))
+        changes: dict[str, Callable[[dict[str, Any]], object]] = {
+            "candidate.ref.model is": lambda it: it["candidate"].update(ref={"model": "k", "version": 99}),
+            "candidate.run is": lambda it: it["candidate"].update(run="f" * 32),
+            "candidate.candidate is": lambda it: it["candidate"].update(candidate="steady"),
+            "spec_configuration is": lambda it: it.update(spec_configuration={}),
+            "baseline_unreadable is": lambda it: it.update(baseline_unreadable="gone"),
+            "it has no baseline, and one was asked for": lambda it: it.update(baseline=None),
+        }
+        original = (copy / "verdict.json").read_text()
+        for words, change in changes.items():
+            assert any(words in found for found in self.edited(copy, change)), words
+            (copy / "verdict.json").write_text(original)
+        assert audit(copy).holds
+
     def test_margin(self, copy: Path) -> None:
         """A policy with another bound than the verdict's is found, by value and by digest."""
         text = (copy / "policy.yaml").read_text()

@@ -38,16 +38,17 @@ from crosspath.reports.gate_junit import gate_junit
 from crosspath.reports.gate_markdown import gate_markdown
 from crosspath.spec.policy import load_policy
 from crosspath.store.bundle import read_bundle, read_judgement
-from crosspath.types import VERDICT_FORMAT, Evidence, Facts, GateSide, Judgement, Policy, Verdict
+from crosspath.types import VERDICT_FORMAT, Asked, Evidence, Facts, Judgement, Policy, Verdict
 
 MOST_NAMED = 20
 """Differences of one part of the verdict that are named."""
 CLOSE = 1e-10
 """Two numbers that other processors or libraries compute may differ by so much, in parts of the larger one."""
 NOT_PROVEN = (
-    "Not proven: that the models really gave these replies, that the stored final states are what the replies left, under which "
-    "MLflow run the evidence was logged, and that nobody wrote the whole directory anew. Compare the digest of verdict.json with "
-    "one from another place."
+    "Not proven: that the models really gave these replies, that the stored final states are what the replies left, and, beyond "
+    "what candidate-evidence.json says was asked, which registered version or MLflow run the evidence is of, whether there was a "
+    "--spec, and why a baseline could not be read; nor that nobody wrote the whole directory anew. Compare the digest of "
+    "verdict.json with one from another place."
 )
 
 
@@ -102,9 +103,14 @@ def audit(verdict: str | Path, *, store: str | Path | None = None) -> Audit:
 def _audited(directory: Path, name: str = VERDICT) -> Audit:
     stated = _verdict(directory / name)
     found = [*_policy_differences(directory, stated), *_identity_differences(name, stated)]
+    asked = _asked(directory)
+    if (stated.baseline is None) != (asked.baseline is None):
+        has, had = ("no baseline", "one") if stated.baseline is None else ("a baseline", "none")
+        return Audit(stated, (*found, f"{name}: it has {has}, and {had} was asked for by {evidence_file(SIDES[0])}"))
     sides: list[Replayed] = []
     read: dict[str, tuple[Facts, Judgement]] = {}
-    for label, side in zip(SIDES, filter(None, (stated.candidate, stated.baseline)), strict=False):
+    wanted = filter(None, (asked.candidate, asked.baseline))
+    for label, side, one in zip(SIDES, filter(None, (stated.candidate, stated.baseline)), wanted, strict=False):
         if side.bundle not in SIDES:
             raise UnreadableError(
                 f"{directory / name}: {label}.bundle is {side.bundle!r}; it has to be one of {', '.join(SIDES)}"
@@ -116,8 +122,8 @@ def _audited(directory: Path, name: str = VERDICT) -> Audit:
             except StoreError as error:
                 return Audit(stated, (*found, f"{side.bundle}/: {error}"))
             found += _bundle_differences(directory / side.bundle, *read[side.bundle])
-        sides.append(Replayed(side.ref, side.candidate, side.run, evidence, *read[side.bundle], side.bundle))
-    found += _drawn_differences(directory, name, stated, sides)
+        sides.append(Replayed(one.ref, one.candidate, one.run, evidence, *read[side.bundle], side.bundle))
+    found += _drawn_differences(directory, name, stated, asked, sides)
     return Audit(stated, tuple(found))
 
 
@@ -142,6 +148,13 @@ def _evidence(file: Path) -> Evidence:
         return Evidence.model_validate(_json(file))
     except ValidationError as error:
         raise UnreadableError(f"{file} can't be read: {_first(error)}") from None
+
+
+def _asked(directory: Path) -> Asked:
+    file = directory / evidence_file(SIDES[0])
+    if (asked := _evidence(file).asked) is None:
+        raise UnreadableError(f"{file} does not say what the gate was asked: gate again")
+    return asked
 
 
 def _first(error: ValidationError) -> str:
@@ -224,14 +237,13 @@ def _delivery_differences(name: str, facts: Facts) -> Iterator[str]:
         yield f"{name}/: the commands that were run are not what the paths make of the stored replies: {tasks}"
 
 
-def _drawn_differences(directory: Path, name: str, stated: Verdict, sides: Sequence[Replayed]) -> Iterator[str]:
+def _drawn_differences(directory: Path, name: str, stated: Verdict, asked: Asked, sides: Sequence[Replayed]) -> Iterator[str]:
     """Everything that the verdict states against what follows from the artifacts."""
     baseline = sides[1] if len(sides) > 1 else None
-    material = Material(_policy(directory), sides[0], baseline, stated.baseline_unreadable, stated.spec_configuration)
-    for side in (stated.candidate, stated.baseline):
-        if side is not None and (missing := _missing_candidate(side, sides)):
-            yield missing
-            return
+    material = Material(_policy(directory), sides[0], baseline, asked.baseline_unreadable, asked.spec_configuration)
+    if missing := next(filter(None, map(_missing_candidate, sides)), None):
+        yield missing
+        return
     again = draw(material, directory, adapters.make_validator(), stated.id, stated.created_at)
     again = again.model_copy(update={"crosspath": stated.crosspath})
     told = {"policy"}  # compared with its file already
@@ -240,11 +252,9 @@ def _drawn_differences(directory: Path, name: str, stated: Verdict, sides: Seque
         yield from _page_differences(directory, again)
 
 
-def _missing_candidate(side: GateSide, sides: Sequence[Replayed]) -> str | None:
-    names = [
-        {one.name for one in replayed.evidence.lock.candidates} for replayed in sides if replayed.candidate == side.candidate
-    ]
-    return None if all(side.candidate in known for known in names) else f"{side.candidate!r} is no candidate of its evidence"
+def _missing_candidate(side: Replayed) -> str | None:
+    known = any(one.name == side.candidate for one in side.evidence.lock.candidates)
+    return None if known else f"{side.candidate!r} is no candidate of its evidence"
 
 
 def _page_differences(directory: Path, again: Verdict) -> Iterator[str]:

@@ -29,7 +29,7 @@ from crosspath.ports import Validator
 from crosspath.reports.gate_junit import gate_junit
 from crosspath.reports.gate_markdown import gate_markdown
 from crosspath.store.bundle import index_digest, write_bundle
-from crosspath.types import Evidence, EvidenceRef, Facts, GateSide, Judgement, Policy, Verdict, digest
+from crosspath.types import Asked, AskedSide, Evidence, EvidenceRef, Facts, GateSide, Judgement, Policy, Verdict, digest
 
 VERDICT, POLICY, MARKDOWN, JUNIT = "verdict.json", "policy.yaml", "verdict.md", "junit.xml"
 SIDES = ("candidate", "baseline")
@@ -63,6 +63,19 @@ class Material:
     def sides(self) -> tuple[Replayed, ...]:
         return (self.candidate, self.baseline) if self.baseline else (self.candidate,)
 
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """Of each side, as it is kept: the candidate's with what was asked."""
+        sides = [AskedSide(ref=side.ref, candidate=side.candidate, run=side.run) for side in self.sides]
+        asked = Asked(
+            candidate=sides[0],
+            baseline=sides[1] if self.baseline else None,
+            baseline_unreadable=self.baseline_unreadable,
+            spec_configuration=self.spec_configuration,
+        )
+        first, *others = (side.evidence for side in self.sides)
+        return first.model_copy(update={"asked": asked}), *others
+
 
 def verdict_id(now: float, token: str) -> str:
     """``gate-YYYYMMDD-HHMMSS-TOKEN``."""
@@ -84,7 +97,7 @@ def draw(material: Material, directory: Path, validator: Validator, name: str, n
     candidate, baseline = material.candidate, material.baseline
     inputs = [GateInput(side.facts, side.judgement, side.candidate) for side in material.sides]
     outcome = judge_gate(material.policy, inputs[0], inputs[1] if baseline else None, validator)
-    sides = [_side(side, directory) for side in material.sides]
+    sides = [_side(side, kept, directory) for side, kept in zip(material.sides, material.evidence, strict=True)]
     further = [paths_check(name, side.evidence, side.facts) for name, side in zip(SIDES, material.sides, strict=False)]
     if baseline is None:
         further.append(toolchain_check(candidate.facts))
@@ -128,7 +141,7 @@ def policy_digest(policy: Policy) -> str:
     return digest(policy.model_dump(mode="json"))
 
 
-def _side(side: Replayed, directory: Path) -> GateSide:
+def _side(side: Replayed, kept: Evidence, directory: Path) -> GateSide:
     return GateSide(
         ref=side.ref,
         evaluation=side.evidence.head.id,
@@ -138,7 +151,7 @@ def _side(side: Replayed, directory: Path) -> GateSide:
         lock_digest=side.evidence.lock.digest,
         configuration=candidate_configuration(side.evidence, side.facts, side.candidate),
         replies_digest=replies_digest(side.facts.trials),
-        evidence_digest=digest(side.evidence.model_dump(mode="json")),
+        evidence_digest=digest(kept.model_dump(mode="json")),
         replayed=side.facts.head.id,
         bundle=side.bundle,
         bundle_digest=index_digest(directory / side.bundle),
@@ -154,8 +167,8 @@ def write_material(material: Material, directory: Path) -> None:
     """
     with boundary(StoreError, f"writing {directory}"):
         (directory / POLICY).write_text(policy_text(material.policy), "utf-8")
-        for name, side in zip(SIDES, material.sides, strict=False):
-            (directory / evidence_file(name)).write_text(side.evidence.to_json() + "\n", "ascii")
+        for name, kept in zip(SIDES, material.evidence, strict=False):
+            (directory / evidence_file(name)).write_text(kept.to_json() + "\n", "ascii")
         for side in {side.bundle: side for side in material.sides}.values():
             write_bundle(side.facts, side.judgement, directory / side.bundle, pages=False)  # the verdict is what is read
 

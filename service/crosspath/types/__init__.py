@@ -40,6 +40,8 @@ from crosspath.types.findings import RowFinding
 from crosspath.types.funnels import Breakdown, FormatDamage, Funnel, FunnelStage, Grouping, ValidatorSensitivity
 from crosspath.types.gates import (
     VERDICT_FORMAT,
+    Asked,
+    AskedSide,
     Evidence,
     EvidenceCheck,
     GateSide,
@@ -134,6 +136,8 @@ __all__ = [
     "AlarmKind",
     "Apart",
     "Arrangement",
+    "Asked",
+    "AskedSide",
     "Attempt",
     "Axis",
     "Boundary",

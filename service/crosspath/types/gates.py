@@ -50,6 +50,26 @@ class EvidenceCheck(Record):
     sentence: str
 
 
+class AskedSide(Record):
+    """What one side of a gate was asked for."""
+
+    ref: EvidenceRef
+    """With ``latest`` and aliases resolved."""
+    candidate: str
+    run: str | None = None
+    """MLflow run of that evaluation."""
+
+
+class Asked(Record):
+    """What a gate was asked, as far as nothing else in its directory tells: no artifact says which version of a registered model
+    an evaluation is, or that there was a spec."""
+
+    candidate: AskedSide
+    baseline: AskedSide | None = None
+    baseline_unreadable: str = ""
+    spec_configuration: dict[str, str] | None = None
+
+
 class Evidence(Record):
     """What the evaluation that holds a side's replies said of itself, kept beside the verdict: its replays are made anew for the
     gate, and these are what they are compared with."""
@@ -57,6 +77,8 @@ class Evidence(Record):
     head: EvaluationHead
     lock: Lock
     cells: tuple[PlannedCell, ...]
+    asked: Asked | None = None
+    """Kept with the candidate's, whose digest the verdict states."""
 
 
 class GateSide(Record):
