@@ -13,7 +13,8 @@ import pytest
 
 import crosspath
 from crosspath.app import adapters
-from crosspath.app.auditing import UnreadableError, audit
+from crosspath.app.auditing import audit
+from crosspath.app.auditing_files import UnreadableError
 from crosspath.app.gating import Gate, gate
 from crosspath.catalogue import catalogue_tasks
 from crosspath.cli.entry import run

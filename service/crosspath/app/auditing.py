@@ -10,12 +10,13 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from pydantic import ValidationError
 
 from crosspath import __version__
 from crosspath.app import adapters
+from crosspath.app.auditing_files import UnreadableError, file_bytes, json_mapping, kind_of_place
 from crosspath.app.collecting import without_collection
 from crosspath.app.derive import stored_plan
 from crosspath.app.finding import looks_like_a_run
@@ -32,7 +33,7 @@ from crosspath.app.gating_verdict import (
     policy_digest,
     verdict_id,
 )
-from crosspath.errors import BoundaryError, ConfigError, StoreError
+from crosspath.errors import ConfigError, StoreError
 from crosspath.pipeline.judge import judge
 from crosspath.reports.gate_junit import gate_junit
 from crosspath.reports.gate_markdown import gate_markdown
@@ -50,10 +51,6 @@ NOT_PROVEN = (
     "--spec, and why a baseline could not be read; nor that nobody wrote the whole directory anew. Compare the digest of "
     "verdict.json with one from another place."
 )
-
-
-class UnreadableError(BoundaryError):
-    """There is no verdict, or it or something that it was drawn from can't be read."""
 
 
 @dataclass(frozen=True)
@@ -90,17 +87,24 @@ def audit(verdict: str | Path, *, store: str | Path | None = None) -> Audit:
         TrackerError: the run can't be fetched.
         ValidatorError: the stored final states could not be judged.
     """
-    place = Path(verdict)
-    if not place.exists() and looks_like_a_run(str(verdict)):
+    place, kind = Path(verdict), kind_of_place(verdict)
+    if not kind and looks_like_a_run(str(verdict)):
         registry = adapters.make_registry(adapters.store_directory(store))
         with tempfile.TemporaryDirectory(prefix="crosspath-") as temporary:
             return _audited(registry.fetch_verdict(str(verdict), Path(temporary)))
-    if not place.exists():
+    if not kind:
         raise UnreadableError(f"there is no {verdict}: name the directory of a verdict, its {VERDICT}, or its MLflow run")
-    return _audited(place) if place.is_dir() else _audited(place.parent, place.name)
+    return _audited(place) if kind == "directory" else _audited(place.parent, place.name)
 
 
 def _audited(directory: Path, name: str = VERDICT) -> Audit:
+    try:
+        return _compared(directory, name)
+    except RecursionError:
+        raise UnreadableError(f"{directory}: something in it is nested too deep to be read") from None
+
+
+def _compared(directory: Path, name: str) -> Audit:
     stated = _verdict(directory / name)
     found = [*_policy_differences(directory, stated), *_identity_differences(name, stated)]
     asked = _asked(directory)
@@ -131,21 +135,25 @@ def _audited(directory: Path, name: str = VERDICT) -> Audit:
 
 
 def _verdict(file: Path) -> Verdict:
-    value = _json(file)
+    value = json_mapping(file)
     version = value.get("version")
     if isinstance(version, int) and version > VERDICT_FORMAT:
         raise UnreadableError(
             f"{file} has format {version}, written by Crosspath {value.get('crosspath')!r}; this is {__version__}"
         )
     try:
-        return Verdict.model_validate(value)
+        stated = Verdict.model_validate(value)
+        verdict_id(stated.created_at, "")
     except ValidationError as error:
         raise UnreadableError(f"{file} is no verdict: {_first(error)}") from None
+    except (OverflowError, ValueError, OSError):
+        raise UnreadableError(f"{file} is no verdict: created_at: {value['created_at']} is no time") from None
+    return stated
 
 
 def _evidence(file: Path) -> Evidence:
     try:
-        return Evidence.model_validate(_json(file))
+        return Evidence.model_validate(json_mapping(file))
     except ValidationError as error:
         raise UnreadableError(f"{file} can't be read: {_first(error)}") from None
 
@@ -160,18 +168,6 @@ def _asked(directory: Path) -> Asked:
 def _first(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-
-
-def _json(file: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(file.read_bytes())
-    except OSError as error:
-        raise UnreadableError(f"{file} can't be read: {error.strerror}") from None
-    except ValueError as error:
-        raise UnreadableError(f"{file} is no JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise UnreadableError(f"{file} is no mapping")
-    return cast("dict[str, Any]", value)
 
 
 def _bundle(directory: Path) -> tuple[Facts, Judgement]:
@@ -205,7 +201,7 @@ def _identity_differences(name: str, stated: Verdict) -> Iterator[str]:
 
 def _policy(directory: Path) -> Policy:
     try:
-        return load_policy((directory / POLICY).read_text("utf-8"), str(directory / POLICY))
+        return load_policy(file_bytes(directory / POLICY).decode("utf-8"), str(directory / POLICY))
     except (OSError, ValueError, ConfigError) as error:
         raise UnreadableError(f"{directory / POLICY} can't be read: {error}") from None
 
@@ -260,8 +256,8 @@ def _missing_candidate(side: Replayed) -> str | None:
 def _page_differences(directory: Path, again: Verdict) -> Iterator[str]:
     for name, text in ((MARKDOWN, gate_markdown(again)), (JUNIT, gate_junit(again))):
         try:
-            same = (directory / name).read_bytes() == text.encode("utf-8", "backslashreplace")
-        except OSError:
+            same = file_bytes(directory / name) == text.encode("utf-8", "backslashreplace")
+        except FileNotFoundError:
             yield f"{name} is missing"
             continue
         if not same:

@@ -23,11 +23,11 @@ def audit(
     as_json: JsonFlag = False,
 ) -> None:
     """Draw a verdict again, offline, from the artifacts alone: it holds (0), differs (1), or can't be read (4)."""
-    from crosspath.app import auditing
+    from crosspath.app import auditing, auditing_files
 
     try:
         found = auditing.audit(verdict, store=store)
-    except auditing.UnreadableError as error:
+    except auditing_files.UnreadableError as error:
         remark(f"crosspath: {one_line(' '.join(str(error).split()))}")
         raise typer.Exit(EXIT_INVALID) from None
     if as_json:
@@ -51,9 +51,9 @@ def _print(found: "Audit") -> None:
 
     verdict = found.verdict
     if found.holds:
-        say(f"audit holds: {verdict.status} of {verdict.id} follows from its evidence, with every number of it")
+        say(f"audit holds: {verdict.status} of {one_line(verdict.id)} follows from its evidence, with every number of it")
     else:
-        say(f"the audit of {verdict.id} ({verdict.status}) does not hold:")
+        say(f"the audit of {one_line(verdict.id)} ({verdict.status}) does not hold:")
         for difference in found.differences:
             say(f"  {one_line(difference)}")
     if found.unchecked:
