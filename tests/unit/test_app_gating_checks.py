@@ -15,7 +15,8 @@ from crosspath.app.gating_checks import (
     toolchain_check,
     with_checks,
 )
-from crosspath.app.gating_verdict import fresh_place, policy_text, put_in_place, require_place
+from crosspath.app.gating_places import fresh_place, put_in_place, require_place
+from crosspath.app.gating_verdict import policy_text
 from crosspath.errors import ConfigError
 from crosspath.pipeline.gate import GateOutcome
 from crosspath.spec.policy import load_policy
@@ -138,6 +139,24 @@ class TestFiles:
             for force in (False, True):
                 with pytest.raises(ConfigError, match=words):
                     require_place(tmp_path / name, force=force)
+
+    def test_place_that_can_t_be_written(self, tmp_path: Path) -> None:
+        """Names that are too long, places below a file and where nothing can be made are found before anything is replayed, in
+        one line; a probe leaves nothing behind, and a long name that can be written is written."""
+        (tmp_path / "file").write_text("x")
+        long = "x" * 300
+        places = (tmp_path / long, tmp_path / "new" / "er" / long, tmp_path / "file" / "sub", Path("/proc/xx/o"), Path("a\0b"))
+        for place in places:
+            with pytest.raises(ConfigError, match="can't be written") as caught:
+                require_place(place, force=False)
+            assert "\n" not in str(caught.value)
+        for place in (Path(), Path("/"), tmp_path / ".."):
+            with pytest.raises(ConfigError, match="name a directory in it"):
+                require_place(place, force=True)
+        require_place(tmp_path / "new" / "er", force=False)
+        assert [path.name for path in tmp_path.iterdir()] == ["file"]
+        for _ in range(2):
+            put_in_place(fresh_place(tmp_path / ("x" * 255)), tmp_path / ("x" * 255))
 
     def test_replacing(self, tmp_path: Path) -> None:
         """A verdict is put in the place of an earlier one as a whole."""

@@ -20,12 +20,12 @@ from crosspath.app.auditing_files import UnreadableError, file_bytes, json_mappi
 from crosspath.app.collecting import without_collection
 from crosspath.app.derive import stored_plan
 from crosspath.app.finding import looks_like_a_run
+from crosspath.app.gating_places import VERDICT
 from crosspath.app.gating_verdict import (
     JUNIT,
     MARKDOWN,
     POLICY,
     SIDES,
-    VERDICT,
     Material,
     Replayed,
     draw,

@@ -14,14 +14,12 @@ from crosspath import catalogue
 from crosspath.app import adapters, promoting
 from crosspath.app.finding import open_ledger
 from crosspath.app.gating_evidence import Side, find_baseline, find_side, needs_baseline, wanted_candidates
+from crosspath.app.gating_places import fresh_place, put_in_place, require_place
 from crosspath.app.gating_replays import Place, Replays
 from crosspath.app.gating_verdict import (
     Material,
     Replayed,
     draw,
-    fresh_place,
-    put_in_place,
-    require_place,
     verdict_id,
     write_material,
     write_verdict,

@@ -4,8 +4,6 @@ A gate draws the verdict and writes the directory; an audit reads the directory 
 """
 
 import json
-import shutil
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +21,8 @@ from crosspath.app.gating_checks import (
     toolchain_check,
     with_checks,
 )
-from crosspath.errors import ConfigError, StoreError, boundary
+from crosspath.app.gating_places import VERDICT
+from crosspath.errors import StoreError, boundary
 from crosspath.pipeline.gate import GateInput, judge_gate
 from crosspath.ports import Validator
 from crosspath.reports.gate_junit import gate_junit
@@ -31,7 +30,7 @@ from crosspath.reports.gate_markdown import gate_markdown
 from crosspath.store.bundle import index_digest, write_bundle
 from crosspath.types import Asked, AskedSide, Evidence, EvidenceRef, Facts, GateSide, Judgement, Policy, Verdict, digest
 
-VERDICT, POLICY, MARKDOWN, JUNIT = "verdict.json", "policy.yaml", "verdict.md", "junit.xml"
+POLICY, MARKDOWN, JUNIT = "policy.yaml", "verdict.md", "junit.xml"
 SIDES = ("candidate", "baseline")
 
 
@@ -193,46 +192,3 @@ def write_verdict(verdict: Verdict, directory: Path) -> None:
 def verdict_text(verdict: Verdict) -> str:
     """The verdict as strict JSON for people and programs."""
     return json.dumps(verdict.model_dump(mode="json"), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
-
-
-def require_place(directory: Path, *, force: bool) -> None:
-    """Refuse a place that holds something else.
-
-    Raises:
-        ConfigError: it is no directory, or one with other content and no ``force``.
-    """
-    if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
-        raise ConfigError(f"{directory} is no directory: name one that is empty, or none", field="--output")
-    if not directory.exists() or not any(directory.iterdir()):
-        return
-    if not (directory / VERDICT).is_file():
-        raise ConfigError(f"{directory} is not empty and holds no verdict: name another directory", field="--output")
-    if not force:
-        raise ConfigError(f"{directory} holds a verdict already: name another directory, or give --force", field="--output")
-
-
-def fresh_place(directory: Path) -> Path:
-    """A directory beside the one that is to hold the verdict, to be filled and then put in its place.
-
-    Raises:
-        StoreError: the place can't be written.
-    """
-    with boundary(StoreError, f"writing {directory}"):
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
-        fresh.chmod(0o755)
-        return fresh
-
-
-def put_in_place(fresh: Path, directory: Path) -> None:
-    """Rename it, in place of an earlier verdict.
-
-    Raises:
-        StoreError: the place can't be written.
-    """
-    with boundary(StoreError, f"writing {directory}"):
-        old = directory.with_name(f".{directory.name}-old-{fresh.name[-8:]}")
-        if directory.exists():
-            directory.rename(old)
-        fresh.rename(directory)
-        shutil.rmtree(old, ignore_errors=True)
