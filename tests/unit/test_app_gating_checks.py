@@ -1,5 +1,7 @@
 """What a gate asks of its evidence beside the policy, and where it may write."""
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from crosspath.app.gating_checks import (
     toolchain_check,
     with_checks,
 )
-from crosspath.app.gating_places import fresh_place, put_in_place, require_place
+from crosspath.app.gating_places import NOTE_KEPT_S, clear_leftovers, fresh_place, put_in_place, require_place
 from crosspath.app.gating_verdict import policy_text
 from crosspath.errors import ConfigError
 from crosspath.pipeline.gate import GateOutcome
@@ -157,6 +159,22 @@ class TestFiles:
         assert [path.name for path in tmp_path.iterdir()] == ["file"]
         for _ in range(2):
             put_in_place(fresh_place(tmp_path / ("x" * 255)), tmp_path / ("x" * 255))
+
+    def test_leftovers(self, tmp_path: Path) -> None:
+        """What killed gates were filling goes, and notes that are too old to go on with; verdicts, an earlier one that was being
+        replaced, young notes and what somebody else put there stay."""
+        clear_leftovers(tmp_path / "none")
+        kept = {"gate-20261130-220000-abcdef", ".old.gate-1", ".unfinished-young.json", "notes.txt"}
+        gone = {".gate-12345678", ".gate-20261130-220000-abcdef-12345678", ".unfinished-old.json", ".unfinished-young.new"}
+        for name in kept | gone:
+            if "gate-" in name:
+                (tmp_path / name / "candidate").mkdir(parents=True)
+            else:
+                (tmp_path / name).write_text("{}")
+        past = time.time() - NOTE_KEPT_S - 60
+        os.utime(tmp_path / ".unfinished-old.json", (past, past))
+        clear_leftovers(tmp_path)
+        assert {path.name for path in tmp_path.iterdir()} == kept
 
     def test_replacing(self, tmp_path: Path) -> None:
         """A verdict is put in the place of an earlier one as a whole."""

@@ -14,7 +14,7 @@ from crosspath import catalogue
 from crosspath.app import adapters, promoting
 from crosspath.app.finding import open_ledger
 from crosspath.app.gating_evidence import Side, find_baseline, find_side, needs_baseline, wanted_candidates
-from crosspath.app.gating_places import fresh_place, put_in_place, require_place
+from crosspath.app.gating_places import GATES, clear_leftovers, fresh_place, put_in_place, require_place
 from crosspath.app.gating_replays import Place, Replays
 from crosspath.app.gating_verdict import (
     Material,
@@ -128,6 +128,7 @@ def gate(
     registry = _checked_registry(directory) if track else None
     promotion = _promotion(registry, promote, model, refs)
     with open_ledger(directory, notify) as ledger:
+        clear_leftovers(ledger.directory / GATES)
         gating = _Gating(ledger, asked, Place(executor, usual_executor, sandbox), progress or Progress(), notify)
         done = gating.run(refs[0], refs[1], spec, Path(output) if output is not None else None)
     return concluded(done, registry, promotion, notify) if registry else done
@@ -213,7 +214,7 @@ class _Gating:
     def _written(self, material: Material, output: Path | None) -> tuple[Verdict, Path]:
         now = time.time()
         name = verdict_id(now, secrets.token_hex(3))
-        directory = output or self._ledger.directory / "gates" / name
+        directory = output or self._ledger.directory / GATES / name
         fresh = fresh_place(directory)
         self._progress.began("drawing the verdict ...")
         try:

@@ -1,15 +1,26 @@
-"""Where a verdict is written: asked before anything is replayed, filled beside its place, and put there as a whole."""
+"""Where a verdict is written: asked before anything is replayed, filled beside its place, and put there as a whole.
+
+A gate that is killed leaves behind what it was filling, and the note of what it had replayed. The next gate of the store takes
+away what no gate goes on with: nobody was ever told of a verdict in it, and all replays are in the ledger.
+"""
 
 import shutil
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
 
 from crosspath.errors import ConfigError, StoreError, boundary
 
 VERDICT = "verdict.json"
+GATES = "gates"
+"""Directory in the store that holds verdicts."""
 FRESH = ".gate-"
 """How directories begin that are being filled."""
+NOTE = ".unfinished-"
+"""How notes begin of what an interrupted gate replayed."""
+NOTE_KEPT_S = 7 * 24 * 3600.0
+"""So long the same gate goes on with what it had replayed."""
 
 
 def require_place(directory: Path, *, force: bool) -> None:
@@ -84,3 +95,16 @@ def put_in_place(fresh: Path, directory: Path) -> None:
             directory.rename(old)
         fresh.rename(directory)
         shutil.rmtree(old, ignore_errors=True)
+
+
+def clear_leftovers(gates: Path) -> None:
+    """Take away what killed gates left in the store; only for who holds the ledger's lease, so that no other gate fills it now.
+
+    An earlier verdict that was to be replaced (``.old...``) stays, as do notes that a gate may still go on with.
+    """
+    for place in gates.glob(f"{FRESH}*"):
+        shutil.rmtree(place, ignore_errors=True)
+    for note in gates.glob(f"{NOTE}*"):
+        with suppress(OSError):
+            if note.suffix == ".new" or note.lstat().st_mtime < time.time() - NOTE_KEPT_S:
+                note.unlink()

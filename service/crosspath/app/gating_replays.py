@@ -14,6 +14,7 @@ from crosspath.app import adapters
 from crosspath.app.collecting import without_collection
 from crosspath.app.derive import FOR_A_GATE, deployed_resolved
 from crosspath.app.gating_checks import replies_digest
+from crosspath.app.gating_places import GATES, NOTE
 from crosspath.app.readiness import in_sandbox
 from crosspath.app.resolve import Own, Resolved
 from crosspath.app.session import Derivation, Opened, gather, open_evaluation
@@ -140,7 +141,7 @@ class _Note:
     """Which evaluations an unfinished gate replayed: a file in the store that goes when there is nothing left to replay."""
 
     def __init__(self, store: Path, identity: str) -> None:
-        self._file = store / "gates" / f".unfinished-{identity[:16]}.json"
+        self._file = store / GATES / f"{NOTE}{identity[:16]}.json"
 
     def finished(self, derivation: Derivation, ledger: Ledger) -> Facts | None:
         """The finished evaluation of this derivation, where an interrupted gate left one."""
