@@ -9,6 +9,7 @@ import pytest
 
 from crosspath.app.auditing import Audit, audit
 from crosspath.app.auditing_files import MAX_BYTES, UnreadableError, file_bytes
+from crosspath.app.gating import Gate
 from crosspath.app.gating_verdict import policy_text, verdict_text
 from crosspath.cli.entry import run
 from gate_verdicts import verdict
@@ -97,3 +98,15 @@ def test_hostile_id(place: Path, capsys: pytest.CaptureFixture[str], monkeypatch
         out = capsys.readouterr().out
         assert "gate-1\\n\\x1b[2Jaudit holds" in out
         assert len(out.splitlines()) == 2 + len(differences)
+
+
+def test_gate_names_places_on_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a gate prints of places and servers holds no line's end, and the command that it names can be copied."""
+    done = Gate(verdict(), Path("my\nout"), url="http://x/\n", opens_with="a\nb", tracking_error="down\nPASS")
+    monkeypatch.setattr("crosspath.app.gating.gate", lambda *_, **__: done)
+    assert run(["gate", "p.yaml"]) == 5
+    said = capsys.readouterr()
+    assert "in my\\nout\n" in said.out
+    assert said.out.endswith("to check it: crosspath audit 'my\\nout'\n")
+    assert "http://x/\\n\n            a\\nb   opens it\n" in said.out
+    assert len(said.err.splitlines()) == 1

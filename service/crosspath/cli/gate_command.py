@@ -1,5 +1,6 @@
 """``crosspath gate``: a verdict by a policy, as text, JSON, JUnit XML or Markdown, with the exit code that a CI job needs."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -8,6 +9,7 @@ import typer
 from crosspath.cli.evaluation_commands import ExecutorOption, NoMlflow, SandboxOption
 from crosspath.cli.output import JsonFlag, StoreOption, live_progress, print_json, remark, say
 from crosspath.errors import ConfigError
+from crosspath.escaping import one_line
 
 if TYPE_CHECKING:
     from crosspath.app.gating import Gate
@@ -114,16 +116,17 @@ def document(done: "Gate") -> dict[str, Any]:
 
 
 def _say_places(done: "Gate") -> None:
-    say(f"\nverdict     {done.verdict.id}, in {done.directory}")
+    directory = one_line(str(done.directory))
+    say(f"\nverdict     {done.verdict.id}, in {directory}")
     if done.url:
-        say(f"in MLflow   {done.url}")
+        say(f"in MLflow   {one_line(done.url)}")
     if done.opens_with:
-        say(f"            {done.opens_with}   opens it")
+        say(f"            {one_line(done.opens_with)}   opens it")
     if done.decision:
-        moved = done.decision
-        say(f"promoted    {moved.model}@{moved.alias} is version {moved.to_version}, was {_version(moved.from_version)}")
-        say(f"            crosspath rollback {moved.model} {moved.alias}   takes it back")
-    say(f"to check it: crosspath audit {done.directory}")
+        moved, model = done.decision, one_line(done.decision.model)
+        say(f"promoted    {model}@{moved.alias} is version {moved.to_version}, was {_version(moved.from_version)}")
+        say(f"            crosspath rollback {shlex.quote(model)} {moved.alias}   takes it back")
+    say(f"to check it: crosspath audit {one_line(shlex.quote(str(done.directory)))}")
 
 
 def _version(number: int | None) -> str:
@@ -132,6 +135,6 @@ def _version(number: int | None) -> str:
 
 def _say_failures(done: "Gate") -> None:
     if done.tracking_error:
-        remark(f"crosspath: the verdict is not in MLflow: {done.tracking_error}; the same command gates and logs again")
+        remark(f"crosspath: the verdict is not in MLflow: {one_line(done.tracking_error)}; the same command gates and logs again")
     if done.promotion_error:
-        remark(f"crosspath: not promoted: {done.promotion_error}")
+        remark(f"crosspath: not promoted: {one_line(done.promotion_error)}")
