@@ -79,6 +79,7 @@ class TestChecks:
         one, two = (candidate.name for candidate in facts.lock.candidates[:2])
         ours = evidence(facts), facts
         assert sides_check(ours, ours, [(one, two), ("nobody", one)]).ok
+        assert sides_check(ours, ours, [(two, two)], unchanged=True).ok
         found = sides_check(ours, ours, [(one, two), (two, two)])
         assert (found.name, found.ok) == ("two sides", False)
         assert found.sentence.startswith(f"{two} of few-1 and {two} of few-1 are the same replies of the same configuration")

@@ -49,19 +49,22 @@ def spec_check(evidence: Mapping[str, str], spec: Mapping[str, str]) -> Evidence
     return EvidenceCheck(name="spec", ok=not names, sentence=sentence)
 
 
-def sides_check(ours: tuple[Evidence, Facts], theirs: tuple[Evidence, Facts], pairs: Sequence[tuple[str, str]]) -> EvidenceCheck:
+def sides_check(
+    ours: tuple[Evidence, Facts], theirs: tuple[Evidence, Facts], pairs: Sequence[tuple[str, str]], unchanged: bool = False
+) -> EvidenceCheck:
     """Whether the two sides are two: the same replies of the same configuration are never worse than themselves.
 
-    ``pairs``: which candidate is compared with which. Only what a spec decides counts: the programs of the day, or the evaluation
-    that the replies are in, make nothing else of them.
+    ``pairs``: which candidate is compared with which. ``unchanged``: the policy lets them be the same.
+    Only what a spec decides counts: the programs of the day, or the evaluation that the replies are in, make nothing else of them.
     """
     known = [pair for pair in pairs if _has(ours[0], pair[0]) and _has(theirs[0], pair[1])]  # others are told elsewhere
     same = [pair for pair in known if _standing(*ours, pair[0]) == _standing(*theirs, pair[1])]
     sentence = "the two sides are different replies, or different configurations"
     if same:
         places = " and ".join(f"{name} of {side[0].head.id}" for name, side in zip(same[0], (ours, theirs), strict=True))
-        sentence = f"{places} are the same replies of the same configuration: a comparison with itself shows nothing"
-    return EvidenceCheck(name="two sides", ok=not same, sentence=sentence)
+        ending = "nothing changed, which the policy allows" if unchanged else "a comparison with itself shows nothing"
+        sentence = f"{places} are the same replies of the same configuration: {ending}"
+    return EvidenceCheck(name="two sides", ok=unchanged or not same, sentence=sentence)
 
 
 def _has(evidence: Evidence, candidate: str) -> bool:
@@ -104,7 +107,10 @@ def _steps(failed: Sequence[EvidenceCheck]) -> Iterator[str]:
         if check.name == "same toolchain":
             yield "gate again: both sides are then replayed from the start"
         elif check.name == "two sides":
-            yield "name what is deployed today as the baseline; where that is the candidate itself there is nothing to release"
+            yield (
+                "name what is deployed today as the baseline; where that is the candidate itself there is nothing to release"
+                " (`allow_unchanged: true` in the policy's evidence lets it pass)"
+            )
         elif check.name == "baseline":
             yield "name a baseline that can be read with --baseline, or gate with a policy without rules against one"
         elif check.name.startswith("baseline"):

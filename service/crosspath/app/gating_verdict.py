@@ -101,7 +101,8 @@ def draw(material: Material, directory: Path, validator: Validator, name: str, n
     if baseline is None:
         further.append(toolchain_check(candidate.facts))
     elif pairs := _compared(material.policy, candidate.candidate, baseline.candidate):
-        further.append(sides_check((candidate.evidence, candidate.facts), (baseline.evidence, baseline.facts), pairs))
+        ours, theirs = (candidate.evidence, candidate.facts), (baseline.evidence, baseline.facts)
+        further.append(sides_check(ours, theirs, pairs, material.policy.evidence.allow_unchanged))
     if material.baseline_unreadable:
         further.append(baseline_check(material.baseline_unreadable))
     if material.spec_configuration is not None:

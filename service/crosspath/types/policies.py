@@ -199,6 +199,9 @@ class PolicyEvidence(Record):
     """Share of the tasks that must be of tier 1 to 3: an easy set shows nothing. Not asked of tasks without tiers."""
     suites: tuple[str, ...] = Field(default=("exact",), min_length=1)
     """Validators that are strict enough."""
+    allow_unchanged: bool = False
+    """Whether a candidate that is its own baseline may pass, the same replies of the same configuration: for CI on changes that
+    do not touch it. Without it that is INVALID, because a comparison with itself shows nothing."""
     min_mutations_rejected: float = Field(default=1.0, ge=0, le=1)
     """Share of the mutations of the right final states that the suite must reject."""
 
