@@ -55,7 +55,7 @@ def sides_check(
     """Whether the two sides are two: the same replies of the same configuration are never worse than themselves.
 
     ``pairs``: which candidate is compared with which. ``unchanged``: the policy lets them be the same.
-    Only what a spec decides counts: the programs of the day, or the evaluation that the replies are in, make nothing else of them.
+    Only what a spec decides counts: the programs of the day or the evaluation that replies are in make nothing else of them.
     """
     known = [pair for pair in pairs if _has(ours[0], pair[0]) and _has(theirs[0], pair[1])]  # others are told elsewhere
     same = [pair for pair in known if _standing(*ours, pair[0]) == _standing(*theirs, pair[1])]
