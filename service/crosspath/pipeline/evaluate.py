@@ -140,8 +140,11 @@ class Evaluator:
 
     async def _generate(self, request: Request) -> Trial:
         """A reply, or the last fault; the trial is in the ledger when this returns."""
-        async with self._asking:
-            return await self._asker.ask(request, self._journal.write)
+        await self._asking.acquire()
+        trial = await self._asker.ask(request, self._journal.write)
+        # Only now: where a reply could not be kept the session ends, and nothing more may be sent and paid for in its place.
+        self._asking.release()
+        return trial
 
     # -- replays -------------------------------------------------------------------------------------------------------
 
