@@ -162,7 +162,10 @@ def test_what_is_missing_is_brought_by_what_caused_it(kind: str, words: str) -> 
 def test_the_clean_up_that_was_measured_is_proposed() -> None:
     """Fences that nobody takes off: take them off; a clean-up that breaks replies: drop it; neither: look at one."""
     measured = FormatDamage(candidate="oracle", told="N", done="N", own="none", strict="none", cleaned="fenced-block", lost=9)
-    assert "harness: fenced-block" in headline(lost(format=40), format_damage=(measured,)).next_step
+    measured = measured.model_copy(update={"replies": 40, "changed": 12})
+    step = headline(lost(format=40), format_damage=(measured,)).next_step
+    assert "harness: fenced-block" in step
+    assert step.endswith(": 12 of 40 replies come out differently then, and 9 of those are right only then")
     harmful = measured.model_copy(update={"own": "fenced-block", "lost": 0, "gained": 9})
     assert "harness: none" in headline(lost(format=40), format_damage=(harmful,)).next_step
     neither = measured.model_copy(update={"lost": 0})

@@ -106,7 +106,7 @@ class _Case:
         if found is None or found.unmeasured:
             return ""
         won = max(found.lost, found.gained)
-        return f": it changes {found.changed} of {found.replies} replies, and {won} of those are right only then"
+        return f": {found.changed} of {found.replies} replies come out differently then, and {won} of those are right only then"
 
     @property
     def _format_damage(self) -> FormatDamage | None:
