@@ -1,8 +1,8 @@
 """Interval for a mean over the population of families that a sample of families was drawn from.
 
 Student's t on family means is the textbook answer, and short of its promise where it matters here: most families lose nothing on
-a path and a few lose all, so that family means are lopsided and nearly tied. It then covers the truth in 57 to 90 % of samples
-instead of 95 % (``docs/statistics.md``). So the interval reaches as far as the wider of two, at each end:
+a path and a few lose all, so that family means are lopsided and nearly tied. It then covers the truth in as few as 65 % of
+samples instead of 95 % (``docs/statistics.md``). So the interval reaches as far as the wider of two, at each end:
 
 - Student's t with G-1 degrees of freedom;
 - the empirical likelihood interval over *all* distributions on the possible range (Owen 1988, Empirical likelihood ratio
