@@ -27,6 +27,7 @@ from crosspath.types import (
     Toolchain,
     Verdict,
 )
+from crosspath.types.drift import Drift, SeriesHistory
 
 
 class Model(Protocol):
@@ -208,6 +209,37 @@ class Registry(Protocol):
 
     def decisions(self, model: str, alias: str | None = None) -> tuple[Decision, ...]:
         """The whole history, oldest first."""
+        ...
+
+
+class Series(Protocol):
+    """A deployment's evaluations over time, and what every look at them found."""
+
+    def history(self, deployment: str, experiment: str | None = None) -> SeriesHistory:
+        """All its evaluations, oldest first; those that can't be read say why. ``experiment``: of this one only.
+
+        Raises:
+            ConfigError: there is no such deployment (naming those that there are), or evaluations of that name are in several
+                experiments and none is named.
+            TrackerError: the server can't be reached.
+        """
+        ...
+
+    def last_look(self, deployment: str, experiment: str) -> Drift | None:
+        """What the newest look that can be read found; None where there was none.
+
+        Raises:
+            TrackerError: the server can't be reached.
+        """
+        ...
+
+    def log_look(self, drift: Drift, directory: Path) -> "RunRef":
+        """One run for the day of this look, in its experiment, with ``directory`` as artifacts. Another look on the same (UTC)
+        day takes its place; the same look again changes nothing.
+
+        Raises:
+            TrackerError: the server can't be reached, or did not keep what was logged.
+        """
         ...
 
 

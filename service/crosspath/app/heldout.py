@@ -73,11 +73,11 @@ def tasks_of(asked: TasksSection, base: Path) -> tuple[Task, ...]:
     taken = [task for task in every if asked.partition in ("both", task.partition)]
     if not taken:
         raise ConfigError("no task is public; write partition: heldout, or both", field="tasks.partition")
-    chosen = select(taken, families=asked.families, tiers=asked.tiers, tags=asked.tags)
+    chosen = select(taken, families=asked.families, tiers=asked.tiers, tags=asked.tags, only=asked.only)
     if asked.partition == "both" and len({task.partition for task in chosen}) < 2:
         lacking = "held-out" if chosen[0].partition == "public" else "public"
         raise ConfigError(
-            f"no {lacking} task has all that was chosen (families, tiers, tags), so there is nothing to compare"
+            f"no {lacking} task has all that was chosen (families, tiers, tags, only), so there is nothing to compare"
             f" with; choose more, or write partition: {chosen[0].partition}",
             field="tasks.partition",
         )

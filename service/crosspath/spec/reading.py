@@ -18,7 +18,7 @@ from crosspath.spec.specification import Spec
 from crosspath.strict_yaml import read_document
 
 _SHORTHAND_ENTRIES = {"models": "model", "candidates": "model"}
-_SHORTHAND_SECTIONS = {"executor": "kind"}
+_SHORTHAND_SECTIONS = {"executor": "kind", "deployment": "name"}
 
 
 def load_spec(text: str, source: str) -> Spec:
@@ -39,6 +39,7 @@ def load_spec(text: str, source: str) -> Spec:
         spec = Spec.model_validate_json(json.dumps(value), strict=True)
         _check_names(spec)
         spec.candidates_resolved()
+        spec.deployed()
     except ValidationError as error:
         details = error.errors(include_url=False)[0]
         raise located(document, source, place_of(details), _problem(details)) from None
@@ -51,6 +52,8 @@ def _check_names(spec: Spec) -> None:
     problem = name_problem(spec.name)
     if problem:
         raise Misplaced(f"{spec.name!r} {problem}", "name")
+    if spec.deployment and (problem := name_problem(spec.deployment.name)):
+        raise Misplaced(f"{spec.deployment.name!r} {problem}", "deployment", "name")
     for section in ("models", "transports"):
         for name in getattr(spec, section):
             problem = name_problem(name)

@@ -1,13 +1,13 @@
 """From entries and defaults to candidates. Every error says where it stands, so that a line can be given for it."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import product
 from typing import Any
 
 from crosspath.errors import ConfigError
-from crosspath.spec.sections import NAME_PATTERN, CandidateEntry, GridSection, ModelEntry
+from crosspath.spec.sections import NAME_PATTERN, CandidateEntry, DeploymentSection, GridSection, ModelEntry
 from crosspath.types import PLAIN_PATHS, TELL, Candidate, Generation, ModelSpec, OperatingPoint, Telling
 
 MAX_GRID = 1000
@@ -65,6 +65,22 @@ def check_kind(candidates: Iterable[Candidate]) -> None:
                     other.name,
                     axis,
                 )
+
+
+def require_deployed(deployment: DeploymentSection, names: Sequence[str], reuse: Sequence[str]) -> str:
+    """The candidate that a deployment is.
+
+    Raises:
+        ConfigError: no such candidate, or several and none is named, or replies would be taken from elsewhere.
+    """
+    if reuse:
+        raise Misplaced("a deployment is sampled anew each time: replies can't be taken from elsewhere, leave it out", "reuse")
+    if deployment.candidate is None and len(names) > 1:
+        raise Misplaced(f"is missing: which candidate is it? one of: {', '.join(names)}", "deployment", "candidate")
+    if deployment.candidate is not None and deployment.candidate not in names:
+        problem = f"{deployment.candidate!r} is no candidate; {near(deployment.candidate, names)}"
+        raise Misplaced(problem, "deployment", "candidate")
+    return deployment.candidate or names[0]
 
 
 def near(name: str, known: Iterable[str]) -> str:

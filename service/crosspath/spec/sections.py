@@ -9,6 +9,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from crosspath.types import WORDINGS, Cleanup, OperatingPoint, Prices, Record
+from crosspath.types.drift import LEAST_REFERENCE_TRIALS
 
 NAME_PATTERN = r"^[A-Za-z0-9_.\-/ ]{1,60}$"
 """What MLflow takes everywhere: letters, digits, ``_ - . /`` and space."""
@@ -150,6 +151,8 @@ class TasksSection(Section):
     """0 benign control, 1-3 rising hostility."""
     tags: tuple[str, ...] = ()
     """Hazards; a task with any of them is taken."""
+    only: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    """Ids of tasks; of all others none is taken. A sentinel set for a daily watch is such a list."""
     files: tuple[str, ...] = ()
     """Task files (YAML families or JSON lines), relative to the spec, in place of the catalogue."""
     partition: Literal["public", "heldout", "both"] = "public"
@@ -172,6 +175,28 @@ class TasksSection(Section):
         if self.partition == "public" and (self.heldout_seed_env is not None or self.heldout_draws > 1):
             raise ValueError("held-out tasks are asked for, but partition is public; write partition: both, or heldout")
         return self
+
+
+class DeploymentSection(Section):
+    """A named series of a candidate's evaluations: `crosspath drift NAME` tells what changed over time, and where."""
+
+    name: str = Field(pattern=NAME_PATTERN)
+    """Name of the deployment: evaluations with the same name are one series."""
+    candidate: str | None = Field(default=None, min_length=1)
+    """Which of the candidates it is. Default: the only one."""
+    reference: bool = False
+    """This evaluation measures what later ones are compared with; `crosspath run SPEC --reference` says so for one run."""
+    reference_trials: int = Field(default=LEAST_REFERENCE_TRIALS, ge=LEAST_REFERENCE_TRIALS, le=10_000)
+    """Trials per task of the reference, in place of `trials`."""
+    chosen_on: str | None = Field(default=None, min_length=1)
+    """The evaluation on whose outcomes the tasks were chosen: it can't be their reference."""
+    alpha: float = Field(default=0.05, gt=0, lt=0.5)
+    """How often a watch of `horizon_days` days may raise a false provider alarm, if it is looked at every day."""
+    horizon_days: int = Field(default=60, ge=1, le=3650)
+    max_age_days: float = Field(default=2.0, gt=0)
+    """A newest evaluation that is older is no measurement of today."""
+    max_missing: float = Field(default=0.2, ge=0, le=1)
+    """A day of which more trials than this share have no verdict is no measurement."""
 
 
 class ExecutorSection(Section):

@@ -4,10 +4,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator
 
-from crosspath.spec.resolution import check_kind, resolve_candidates
+from crosspath.spec.resolution import check_kind, require_deployed, resolve_candidates
 from crosspath.spec.sections import (
     NAME_PATTERN,
     CandidateEntry,
+    DeploymentSection,
     ExecutorSection,
     GridSection,
     LimitsSection,
@@ -53,6 +54,8 @@ class Spec(Section):
     tasks: TasksSection = TasksSection()
     trials: int = Field(default=1, ge=1, le=10_000)
     """Independent model attempts per task."""
+    deployment: Annotated[DeploymentSection, Shorthand("name")] | None = None
+    """The deployment that this evaluation is one of, or its name."""
     executor: Annotated[ExecutorSection, Shorthand("kind")] = ExecutorSection()
     sandbox: Literal["bubblewrap", "none"] = "bubblewrap"
     """`none` executes model output on this machine unprotected."""
@@ -81,6 +84,17 @@ class Spec(Section):
             check_kind(candidates)
         return candidates
 
+    def deployed(self) -> str | None:
+        """The candidate that the deployment is; None where the spec names no deployment.
+
+        Raises:
+            ConfigError: no such candidate, or several and none is named, or replies would be taken from elsewhere.
+        """
+        if self.deployment is None:
+            return None
+        names = [candidate.name for candidate in self.candidates_resolved()]
+        return require_deployed(self.deployment, names, self.reuse)
+
     def models_without_prices(self) -> tuple[str, ...]:
         """litellm names of models that are asked over the network and have no prices of their own in this spec."""
         models = [candidate.generation.model for candidate in self.candidates_resolved()]
@@ -100,7 +114,7 @@ class Spec(Section):
         A seed is not in it, as it does not stand in a spec: the tasks that were drawn from it have digests of their own.
         """
         value = self.resolved()
-        for name in ("name", "experiment", "executor", "limits", "retries", "reuse"):
+        for name in ("name", "experiment", "deployment", "executor", "limits", "retries", "reuse"):
             del value[name]
         del value["tasks"]["heldout_seed_env"]
         for axes in value["candidates"].values():

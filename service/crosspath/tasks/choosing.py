@@ -34,24 +34,28 @@ def select(
     families: Collection[str] = (),
     tiers: Collection[int] = (),
     tags: Collection[str] = (),
+    only: Collection[str] = (),
 ) -> tuple[Task, ...]:
-    """The tasks of these families, of these tiers, with any of these hazards; an empty choice leaves that axis open.
+    """The tasks of these families, of these tiers, with any of these hazards, with these ids; an empty choice leaves that axis
+    open.
 
     Raises:
-        ConfigError: an unknown family, tier or tag (naming the known ones), or a choice that leaves no task.
+        ConfigError: an unknown family, tier, tag or id (naming the known ones), or a choice that leaves no task.
     """
     _require_known("families", families, {task.family for task in tasks})
     _require_known("tiers", tiers, {task.tier for task in tasks if task.tier is not None})
     _require_known("tags", tags, {tag for task in tasks for tag in task.hazards})
+    _require_known("only", only, {task.id for task in tasks})
     chosen = tuple(
         task
         for task in tasks
         if (not families or task.family in families)
         and (not tiers or task.tier in tiers)
         and (not tags or not set(tags).isdisjoint(task.hazards))
+        and (not only or task.id in only)
     )
     if not chosen:
-        raise ConfigError("no task has all that was chosen (families, tiers, tags)", field="tasks")
+        raise ConfigError("no task has all that was chosen (families, tiers, tags, only)", field="tasks")
     return chosen
 
 
