@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, overload
@@ -34,29 +35,33 @@ from crosspath.types import Comparison, Facts, Judgement, Recommendation, Text
 def evaluate(
     spec: Spec | str | Path | dict[str, Any],
     *,
+    reference: bool = False,
     store: str | Path | None = None,
     executor: str | None = None,
     sandbox: str | None = None,
     track: bool = True,
     progress: Progress | None = None,
     notify: Callable[[str], None] = lambda _: None,
+    clock: Callable[[], float] = time.time,
 ) -> Evaluation:
     """Evaluate a spec: generate, replay, validate, decompose, log. Goes on where a killed evaluation was.
 
     Args:
         spec: a spec, its file, or its content as a mapping.
+        reference: measure what later evaluations of the spec's deployment are compared with, with as many trials as it says.
         store: directory of the ledger; default ``$CROSSPATH_STORE`` or ``.crosspath``.
         executor: ``local`` or ``ray``; default what the spec says, else ``local``.
         sandbox: ``bubblewrap`` or ``none`` (model output is executed unprotected); default what the spec says.
         track: log to MLflow when done.
         progress: live counts.
         notify: called with sentences that a user should see at once.
+        clock: gives the time, in seconds since 1970, at which the evaluation is made.
 
     Raises:
         ConfigError: the spec is wrong; nothing was written.
         BoundaryError: something outside failed; what was done is in the ledger.
     """
-    resolved = in_sandbox(resolved_spec(spec), sandbox)
+    resolved = in_sandbox(resolved_spec(spec, reference=reference), sandbox)
     directory = adapters.store_directory(store)
     check_ready(resolved, executor)
     if executor_kind(resolved, executor) == "ray":
@@ -66,7 +71,7 @@ def evaluate(
     with open_ledger(directory, notify) as ledger:
         tracker = _checked_tracker(directory) if track else None
         source = reuse_source(resolved, ledger)
-        opened = open_evaluation(ledger, resolved)
+        opened = open_evaluation(ledger, resolved, clock=clock, notify=notify)
         _tell_resumption(opened, notify)
         if source is not None:
             opened = reused(ledger, resolved, opened, source, notify)

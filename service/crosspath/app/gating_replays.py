@@ -17,7 +17,7 @@ from crosspath.app.gating_checks import replies_digest
 from crosspath.app.gating_places import GATES, NOTE
 from crosspath.app.readiness import in_sandbox
 from crosspath.app.resolve import Own, Resolved
-from crosspath.app.session import Derivation, Opened, gather, open_evaluation
+from crosspath.app.session import Derivation, Opened, gather, give_up, open_evaluation
 from crosspath.errors import StoreError, boundary
 from crosspath.pipeline.evaluate import Progress
 from crosspath.pipeline.judge import judge
@@ -94,8 +94,7 @@ class Replays:
         opened = open_evaluation(self._ledger, resolved, derivation)
         if opened.resumed and opened.facts.replays and opened.facts.lock.toolchain != executor.toolchain():
             self._notify(f"{opened.facts.head.id} was interrupted, and other programs are installed since: it is replayed anew")
-            stopped = opened.facts.model_copy(update={"head": opened.facts.head.model_copy(update={"status": "finished"})})
-            self._ledger.update(stopped)
+            give_up(self._ledger, opened.facts)
             opened = open_evaluation(self._ledger, resolved, derivation)
         elif opened.resumed:
             self._notify(f"going on with {opened.facts.head.id}: {len(opened.facts.replays)} replays are kept")

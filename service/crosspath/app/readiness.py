@@ -20,18 +20,32 @@ EXECUTORS = ("local", "ray")
 SANDBOXES = ("bubblewrap", "none")
 
 
-def resolved_spec(spec: Spec | str | Path | dict[str, Any]) -> Resolved:
-    """Any form of a spec, resolved.
+def resolved_spec(spec: Spec | str | Path | dict[str, Any], *, reference: bool = False) -> Resolved:
+    """Any form of a spec, resolved. ``reference``: as the measurement that its deployment is compared with.
 
     Raises:
         ConfigError: the spec, or something that it names, is wrong.
     """
+    read = as_reference if reference else Spec.model_copy
     if isinstance(spec, Spec):
-        return resolve(spec, Path.cwd())
+        return resolve(read(spec), Path.cwd())
     if isinstance(spec, dict):
-        return resolve(load_spec(canonical_json(spec), "spec"), Path.cwd())
+        return resolve(read(load_spec(canonical_json(spec), "spec")), Path.cwd())
     with errors_name(str(spec)):
-        return resolve(*read_spec(spec))
+        asked, base = read_spec(spec)
+        return resolve(read(asked), base)
+
+
+def as_reference(spec: Spec) -> Spec:
+    """The spec with as many trials as the reference of its deployment has.
+
+    Raises:
+        ConfigError: it names no deployment.
+    """
+    if spec.deployment is None:
+        raise ConfigError("is missing: a reference belongs to a deployment; write deployment: NAME", field="deployment")
+    deployment = spec.deployment.model_copy(update={"reference": True})
+    return spec.model_copy(update={"deployment": deployment, "trials": spec.deployment.reference_trials})
 
 
 def check_ready(resolved: Resolved, executor: str | None) -> None:

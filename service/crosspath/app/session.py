@@ -61,16 +61,45 @@ class Opened:
     """Requests that an earlier session had sent and whose end nobody saw: bought again."""
 
 
-def open_evaluation(ledger: Ledger, resolved: Resolved, derivation: Derivation | None = None) -> Opened:
-    """Resume the unfinished evaluation of this very configuration, or start a new one."""
-    resume_digest = digest([resolved.resume_digest, *_origin(derivation)])
+def open_evaluation(
+    ledger: Ledger,
+    resolved: Resolved,
+    derivation: Derivation | None = None,
+    *,
+    clock: Callable[[], float] = time.time,
+    notify: Callable[[str], None] = lambda _: None,
+) -> Opened:
+    """Resume the unfinished evaluation of this very configuration, or start a new one.
+
+    A deployment is measured day by day: what was begun on an earlier (UTC) day is given up, and ``notify`` is told.
+    """
+    now = clock()
+    resume_digest = digest([resolved.resume_digest, *_origin(derivation), *_series(resolved)])
     if known := ledger.unfinished(resume_digest):
         in_flight = ledger.abandon_in_flight(known)
-        return Opened(ledger.facts(known), True, in_flight)
-    now = time.time()
+        facts = ledger.facts(known)
+        if resolved.spec.deployment is None or derivation or _day(facts.head.created_at) == _day(now):
+            return Opened(facts, True, in_flight)
+        give_up(ledger, facts)
+        notify(f"{known} of {_day(facts.head.created_at)} was not finished: it stays as it is, and today is measured anew")
     facts = planned_facts(resolved, ledger.new_id(resolved.spec.name, now), now, resume_digest, derivation)
     ledger.open_evaluation(facts)
     return Opened(ledger.facts(facts.head.id), False, 0)
+
+
+def give_up(ledger: Ledger, facts: Facts) -> None:
+    """Leave an unfinished evaluation as it is: the same command will not go on with it."""
+    ledger.update(facts.model_copy(update={"head": facts.head.model_copy(update={"status": "finished"})}))
+
+
+def _day(at: float) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(at))
+
+
+def _series(resolved: Resolved) -> tuple[str, ...]:
+    """What tells the evaluations of a deployment from others of the same configuration."""
+    section = resolved.spec.deployment
+    return (section.name, str(section.reference)) if section else ()
 
 
 def _origin(derivation: Derivation | None) -> tuple[str | None, ...]:

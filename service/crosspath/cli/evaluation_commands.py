@@ -39,6 +39,9 @@ def register(app: typer.Typer) -> None:
 
 def run(
     spec: SpecFile,
+    reference: Annotated[
+        bool, typer.Option("--reference", help="Measure what later runs of the spec's deployment are compared with.")
+    ] = False,
     executor: ExecutorOption = None,
     sandbox: SandboxOption = None,
     store: StoreOption = None,
@@ -53,7 +56,14 @@ def run(
     chosen = executor or asked.executor.kind or "ray"
     with live_progress(quiet=as_json) as progress:
         evaluation = api.evaluate(
-            spec, store=store, executor=chosen, sandbox=sandbox, track=not no_mlflow, progress=progress, notify=remark
+            spec,
+            reference=reference,
+            store=store,
+            executor=chosen,
+            sandbox=sandbox,
+            track=not no_mlflow,
+            progress=progress,
+            notify=remark,
         )
     finish(evaluation, as_json)
 

@@ -9,6 +9,7 @@ from typing import Any
 from crosspath.errors import ConfigError
 from crosspath.spec.sections import NAME_PATTERN, CandidateEntry, DeploymentSection, GridSection, ModelEntry
 from crosspath.types import PLAIN_PATHS, TELL, Candidate, Generation, ModelSpec, OperatingPoint, Telling
+from crosspath.types.drift import LEAST_REFERENCE_TRIALS
 
 MAX_GRID = 1000
 """Candidates that a grid may describe."""
@@ -67,12 +68,15 @@ def check_kind(candidates: Iterable[Candidate]) -> None:
                 )
 
 
-def require_deployed(deployment: DeploymentSection, names: Sequence[str], reuse: Sequence[str]) -> str:
+def require_deployed(deployment: DeploymentSection, names: Sequence[str], reuse: Sequence[str], trials: int) -> str:
     """The candidate that a deployment is.
 
     Raises:
-        ConfigError: no such candidate, or several and none is named, or replies would be taken from elsewhere.
+        ConfigError: no such candidate, or several and none is named; replies would be taken from elsewhere; a reference with too
+            few trials.
     """
+    if deployment.reference and trials < LEAST_REFERENCE_TRIALS:
+        raise Misplaced(f"{trials} is too few: a reference has at least {LEAST_REFERENCE_TRIALS} trials a task", "trials")
     if reuse:
         raise Misplaced("a deployment is sampled anew each time: replies can't be taken from elsewhere, leave it out", "reuse")
     if deployment.candidate is None and len(names) > 1:

@@ -93,7 +93,7 @@ class Spec(Section):
         if self.deployment is None:
             return None
         names = [candidate.name for candidate in self.candidates_resolved()]
-        return require_deployed(self.deployment, names, self.reuse)
+        return require_deployed(self.deployment, names, self.reuse, self.trials)
 
     def models_without_prices(self) -> tuple[str, ...]:
         """litellm names of models that are asked over the network and have no prices of their own in this spec."""

@@ -24,7 +24,7 @@ PartStatus = Literal["no drift", "drift", "not enough", "could not measure"]
 DriftCause = Literal["configuration", "toolchain", "provider"]
 Bearing = Literal["breaking", "replayed", "provider", "none"]
 """What a changed field means for a comparison across it. ``breaking``: scores before and after can't be compared; ``replayed``:
-the frozen replies tell what it did; ``provider``: an endpoint says it of itself, its replies tell what it did; ``none``: nothing."""
+the frozen replies tell what it did; ``provider``: an endpoint says it, and its replies tell what it did; ``none``: nothing."""
 
 
 class WatchRules(Record):
