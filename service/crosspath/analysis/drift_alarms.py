@@ -1,0 +1,348 @@
+"""What a look at a deployment comes to, in sentences that a person can act on: cause, fields or tasks, size, and the next step.
+
+Names, values and tasks are foreign: each is shown on one line and cut; whoever prints a sentence escapes it for its own form.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from crosspath.analysis.drift_naming import field_words, listed, named_value, task_counts
+from crosspath.analysis.wording import percent, points
+from crosspath.escaping import one_line
+from crosspath.types.drift import (
+    Alarm,
+    ConfigurationChange,
+    ConfigurationDrift,
+    DriftCause,
+    PartStatus,
+    ProviderDrift,
+    Signal,
+    ToolchainDrift,
+)
+from crosspath.types.explaining import FieldDifference
+from crosspath.types.results import Estimate
+
+_LEVELS = ("alarm", "unmeasured", "notice")
+_CAUSES = ("configuration", "toolchain", "provider")
+SERVED = ("model.served", "model.fingerprint")
+"""Fields that an endpoint says of itself."""
+_NEW_REFERENCE = "crosspath run SPEC --reference"
+
+
+def alarms(
+    configuration: ConfigurationDrift, toolchain: ToolchainDrift, provider: ProviderDrift, deployment: str
+) -> tuple[Alarm, ...]:
+    """All alarms of one look, those to act on first standing first: drift, then what has no answer, then what did nothing yet.
+
+    Within a level a changed configuration stands before the toolchain and the provider: across it the others say less.
+    """
+    look = _Look(configuration, toolchain, provider, one_line(deployment))
+    found = [*_configuration(look), *_toolchain(look), *_provider(look)]
+    return tuple(sorted(found, key=lambda alarm: (_LEVELS.index(alarm.level), _CAUSES.index(alarm.cause))))
+
+
+@dataclass(frozen=True)
+class _Look:
+    configuration: ConfigurationDrift
+    toolchain: ToolchainDrift
+    provider: ProviderDrift
+    deployment: str
+
+    @property
+    def reference(self) -> str:
+        """Which evaluation is the reference, in words."""
+        named = self.provider.reference or self.toolchain.frozen
+        return f"the reference {one_line(named)}" if named else "the reference"
+
+    @property
+    def newest(self) -> str:
+        """The newest evaluation of the watch; empty where there is none."""
+        return next((one_line(day.evaluations[-1]) for day in reversed(self.provider.days) if day.evaluations), "")
+
+    @property
+    def regate(self) -> str:
+        """The command that says whether what is deployed now may stay."""
+        sides = f" --candidate {self.newest} --baseline {one_line(self.provider.reference)}" if self.newest else ""
+        return f"crosspath gate POLICY{sides}"
+
+
+# -- configuration -------------------------------------------------------------------------------------------------------
+
+
+def _configuration(look: _Look) -> Iterator[Alarm]:
+    part = look.configuration
+    if part.status == "drift":
+        yield _broken(look)
+    elif part.status != "no drift":
+        yield _unmeasured("configuration", part.status, part.sentence, f"measure a reference: {_NEW_REFERENCE}")
+    if part.edited_tasks and part.status != "drift":
+        tasks = listed(part.edited_tasks)
+        yield Alarm(
+            cause="configuration",
+            level="notice",
+            sentence=f"configuration: {task_counts(part.edited_tasks)} of {look.deployment} edited since {look.reference} and"
+            f" set apart: {tasks}",
+            next_step=f"measure a new reference that has them: {_NEW_REFERENCE}",
+            tasks=part.edited_tasks,
+        )
+    if rest := _without_bearing(part):
+        yield Alarm(
+            cause="configuration",
+            level="notice",
+            sentence=f"configuration: {_dated(rest, part.timeline)} changed since {look.reference}; no reply depends on it",
+            next_step="nothing has to be done",
+            fields=tuple(one.field for one in rest),
+        )
+
+
+def _broken(look: _Look) -> Alarm:
+    part = look.configuration
+    fields = tuple(one.field for one in part.breaking)
+    count = f"{len(fields)} field{'s' * (len(fields) != 1)} of {look.deployment} changed since {look.reference}"
+    changed = f"{count}: {_dated(part.breaking, part.timeline)}" if fields else one_line(part.sentence).rstrip(".")
+    edited = f"; {task_counts(part.edited_tasks)} edited: {listed(part.edited_tasks)}" if part.edited_tasks else ""
+    return Alarm(
+        cause="configuration",
+        level="alarm",
+        sentence=f"configuration: {changed}{edited}: scores before and after can't be compared",
+        next_step=f"change it back, or gate what is deployed now ({look.regate}) and measure it as the new reference:"
+        f" {_NEW_REFERENCE}",
+        fields=fields,
+        tasks=part.edited_tasks,
+    )
+
+
+def _without_bearing(part: ConfigurationDrift) -> tuple[FieldDifference, ...]:
+    """Net differences that are no other part's business: neither breaking, nor replayed, nor said by the endpoint."""
+    told = {one.field for one in part.breaking}
+    told |= {one.difference.field for one in part.timeline if one.bearing in ("replayed", "provider")}
+    return tuple(one for one in part.since_reference if one.field not in told and one.field not in SERVED)
+
+
+def _dated(differences: Sequence[FieldDifference], timeline: Sequence[ConfigurationChange]) -> str:
+    """``contract.digest (0c91f2 -> 77ab01, seen on 2026-11-20), ... and 2 more``."""
+    return listed([_one_dated(one, timeline) for one in differences])
+
+
+def _one_dated(difference: FieldDifference, timeline: Sequence[ConfigurationChange]) -> str:
+    last = next((one for one in reversed(timeline) if one.difference.field == difference.field), None)
+    seen = f", seen on {_day(last.at)}" if last else ""
+    return field_words(difference, seen)
+
+
+def _day(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).date().isoformat()
+
+
+# -- toolchain -----------------------------------------------------------------------------------------------------------
+
+
+def _toolchain(look: _Look) -> Iterator[Alarm]:
+    part = look.toolchain
+    if part.status == "drift":
+        yield _flipped(look)
+    elif part.status != "no drift":
+        step = "crosspath doctor says whether replies can be executed here; then crosspath drift again"
+        yield _unmeasured(
+            "toolchain", part.status, part.sentence, step if part.frozen else f"measure a reference: {_NEW_REFERENCE}"
+        )
+    elif part.changed:
+        yield Alarm(
+            cause="toolchain",
+            level="notice",
+            sentence=f"toolchain: {_changed(part)} changed, and none of {part.compared} frozen replies comes out otherwise",
+            next_step="nothing has to be done",
+            fields=tuple(one.field for one in part.changed),
+        )
+    yield from _toolchain_notices(part)
+
+
+def _flipped(look: _Look) -> Alarm:
+    part, tasks = look.toolchain, look.toolchain.flipped_tasks
+    counted = [f"{task} ({sum(flip.task == task for flip in part.flips)})" for task in map(one_line, tasks)]
+    lost = sum(flip.passed_before and not flip.passed_now for flip in part.flips)
+    won = len(part.flips) - lost
+    ways = " and ".join(f"{count} {words}" for count, words in ((lost, "fail now"), (won, "pass now")) if count)
+    programs = f" ({_changed(part)})" if part.changed else ""
+    image = f"go back to the programs of {one_line(part.frozen)}, or " if part.changed else ""
+    return Alarm(
+        cause="toolchain",
+        level="alarm",
+        sentence=f"toolchain: {len(part.flips)} of {part.compared} frozen replies of {look.deployment} come out otherwise with"
+        f" today's programs{programs}, {ways}; no reply was asked for; {task_counts(tasks)}: {listed(counted)}",
+        next_step=f"{image}look at what came out (crosspath show {one_line(part.replayed_as) or 'latest'}"
+        f" {one_line(tasks[0]) if tasks else 'TASK'}) and accept it: {_NEW_REFERENCE}",
+        fields=tuple(one.field for one in part.changed),
+        tasks=tasks,
+    )
+
+
+def _toolchain_notices(part: ToolchainDrift) -> Iterator[Alarm]:
+    if unstable := tuple(dict.fromkeys(task for task, _ in part.unstable)):
+        yield Alarm(
+            cause="toolchain",
+            level="notice",
+            sentence=f"toolchain: {len(part.unstable)} of {part.replies} frozen replies come out both ways with the same programs"
+            f" and are set apart; {task_counts(unstable)}: {listed(unstable)}",
+            next_step="nothing has to be done, unless they become many: such a task tells little",
+            tasks=unstable,
+        )
+    if otherwise := tuple(dict.fromkeys(flip.task for flip in part.otherwise)):
+        yield Alarm(
+            cause="toolchain",
+            level="notice",
+            sentence=f"toolchain: {len(part.otherwise)} of {part.compared} frozen replies keep their verdict for another cause;"
+            f" {task_counts(otherwise)}: {listed(otherwise)}",
+            next_step=f"look at one: crosspath show {one_line(part.replayed_as) or 'latest'} {one_line(otherwise[0])}",
+            tasks=otherwise,
+        )
+
+
+def _changed(part: ToolchainDrift) -> str:
+    return listed([field_words(one, place="toolchain.") for one in part.changed])
+
+
+# -- provider ------------------------------------------------------------------------------------------------------------
+
+
+def _provider(look: _Look) -> Iterator[Alarm]:
+    part = look.provider
+    if part.status == "drift":
+        yield _moved(look)
+        return
+    if part.status != "no drift":
+        yield _unmeasured("provider", part.status, part.sentence, _to_measure(look))
+    served = _served(look.configuration)
+    if served:
+        yield Alarm(
+            cause="provider",
+            level="notice",
+            sentence=f"provider: {_served_words(served)}; {_held(part)}",
+            next_step="nothing has to be done while the pass rate holds; pin the served model if the provider lets you",
+            fields=tuple(one.difference.field for one in served),
+        )
+    if signals := [one for one in part.signals if one.changed]:
+        yield Alarm(
+            cause="provider",
+            level="notice",
+            sentence=f"provider: replies of {look.deployment} look otherwise than in {look.reference}: "
+            f"{'; '.join(map(_signal, signals))}; {_held(part)}",
+            next_step=f"read some replies: crosspath show {look.newest or 'latest'} TASK",
+            fields=tuple(one.name for one in signals),
+        )
+
+
+def _moved(look: _Look) -> Alarm:
+    part = look.provider
+    direction = part.direction or "otherwise"
+    tasks = _moved_tasks(part)
+    most = f", most on {', '.join(map(one_line, tasks[:3]))}" if tasks else ""
+    served = _served(look.configuration)
+    signals = [one.name for one in part.signals if one.changed]
+    behind = [
+        *([_served_words(served)] if served else []),
+        *([f"changed too: {', '.join(signals)}"] if signals else []),
+        *_beside_the_toolchain(look),
+    ]
+    return Alarm(
+        cause="provider",
+        level="alarm",
+        sentence=f"provider: {look.deployment} answers {direction}, found on {part.found_on or 'an unknown day'}: "
+        f"{_sizes(part)} on {part.tasks} task{'s' * (part.tasks != 1)} against {look.reference}{most}"
+        + "".join(f"; {words}" for words in behind),
+        next_step=_against(look, served),
+        fields=tuple(one.difference.field for one in served),
+        tasks=tasks,
+    )
+
+
+def _against(look: _Look, served: Sequence[ConfigurationChange]) -> str:
+    named = next((one for one in served if one.difference.field == "model.served"), None)
+    back = f"pin the served model {named_value(named.difference.a)} if the provider still has it, or " if named else ""
+    return f"{back}gate what is served now: {look.regate}; {_NEW_REFERENCE} accepts it"
+
+
+def _sizes(part: ProviderDrift) -> str:
+    """What was found on the day, and what the last window shows where that is another day."""
+    last = _interval(part.change)
+    days = [day for day in part.days if day.change is not None]
+    then = next((day for day in days if day.day == part.found_on), None)
+    if then is None or then is days[-1] or then.change == part.change:
+        return last
+    window = f"over the last {part.window_days} days" if part.window_days > 1 else "on the last day"
+    back = " (it may be gone again)" if part.change and (part.change.low or 0) <= 0 <= (part.change.high or 0) else ""
+    return f"{_interval(then.change)} then and {last} {window}{back}"
+
+
+def _interval(change: Estimate | None) -> str:
+    if change is None or change.value is None:
+        return "an unknown size"
+    ends = f" [{points(change.low)}, {points(change.high)}]" if change.low is not None and change.high is not None else ""
+    return f"{points(change.value)} points{ends}"
+
+
+def _moved_tasks(part: ProviderDrift) -> tuple[str, ...]:
+    """Tasks that moved in the direction of the whole, the largest first."""
+    sign = -1 if part.direction == "worse" else 1
+    moved = [one for one in part.task_changes if sign * (one.recent - one.reference) > 0]
+    return tuple(one.task for one in sorted(moved, key=lambda one: -sign * (one.recent - one.reference)))
+
+
+def _beside_the_toolchain(look: _Look) -> Iterator[str]:
+    flipped = set(look.toolchain.flipped_tasks) if look.toolchain.status == "drift" else set[str]()
+    if apart := len(flipped & look.provider.set_apart.keys()):
+        yield f"this is beyond the toolchain: the {apart} task{'s' * (apart != 1)} whose frozen replies come out otherwise are set apart"
+
+
+def _served(part: ConfigurationDrift) -> list[ConfigurationChange]:
+    """The last change of each field that the endpoint says of itself, unless it was changed back."""
+    net = {one.field: one for one in part.since_reference}
+    last = {one.difference.field: one for one in part.timeline if one.bearing == "provider" and one.difference.field in net}
+    return [one.model_copy(update={"difference": net[field]}) for field, one in sorted(last.items(), reverse=True)]
+
+
+def _served_words(served: Iterable[ConfigurationChange]) -> str:
+    names = {"model.served": "the served model", "model.fingerprint": "its fingerprint"}
+    return " and ".join(
+        f"{names.get(one.difference.field, one_line(one.difference.field))} changed from {named_value(one.difference.a)}"
+        f" to {named_value(one.difference.b)} on {_day(one.at)}"
+        for one in served
+    )
+
+
+def _held(part: ProviderDrift) -> str:
+    if part.change is None or part.change.value is None:
+        return "whether the pass rate changed is not known"
+    return f"no change of the pass rate was found ({_interval(part.change)})"
+
+
+def _signal(signal: Signal) -> str:
+    return f"{signal.name} {_amount(signal, signal.reference)} -> {_amount(signal, signal.recent)}"
+
+
+def _amount(signal: Signal, value: float | None) -> str:
+    if value is None:
+        return "unknown"
+    return percent(value) if signal.unit == "share" else f"{value:.4g} {'s' if signal.unit == 'seconds' else signal.unit}"
+
+
+def _to_measure(look: _Look) -> str:
+    """What gives the provider's part an answer."""
+    part = look.provider
+    if look.configuration.status == "drift":
+        return f"decide about the configuration first; then {_NEW_REFERENCE}"
+    if not part.reference:
+        return f"measure a reference: {_NEW_REFERENCE}"
+    if part.days and not part.days[-1].used:
+        why = one_line(part.days[-1].why_not).rstrip(".") or "it is no measurement"
+        return (
+            f"{part.days[-1].day}: {why}; see crosspath report {look.newest or 'latest'}, then evaluate again: crosspath run SPEC"
+        )
+    return "evaluate again: crosspath run SPEC"
+
+
+def _unmeasured(cause: DriftCause, status: PartStatus, sentence: str, step: str) -> Alarm:
+    said = one_line(sentence).rstrip(".")
+    words = "not enough was observed" if status == "not enough" else "could not measure"
+    return Alarm(cause=cause, level="unmeasured", sentence=f"{cause}: {words}: {said}", next_step=step)
