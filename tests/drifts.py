@@ -106,6 +106,8 @@ def provider(
     tasks: Sequence[str] = ("quoting/a", "heredoc/b"),
     **fields: Any,
 ) -> ProviderDrift:
+    moved = 0.9 + 3 * (value or 0)
+    changed = [TaskChange(task=task, reference=0.9, recent=moved, reference_trials=10, recent_trials=7) for task in tasks]
     values: dict[str, Any] = {
         "status": "no drift" if found is None else "drift",
         "sentence": "no change was found." if found is None else "a change was found.",
@@ -116,20 +118,16 @@ def provider(
         "change": share(value, 0.07),
         "found_on": None if found is None else day(found),
         "direction": None if found is None else ("worse" if (value or 0) < 0 else "better"),
-        "days": tuple(
-            WatchDay(
-                day=day(number), evaluations=(evaluation(number),), planned=24, scored=24, rate=share(0.8), change=share(value, 0.07),
-                p_drop=0.3, p_rise=0.7,
-            )
-            for number in range(1, days + 1)
-        ),
-        "task_changes": tuple(
-            TaskChange(task=task, reference=0.9, recent=0.9 + (value or 0) * 3, reference_trials=10, recent_trials=7) for task in tasks
-        )
-        if found is not None
-        else (),
-    }  # fmt: skip
+        "days": tuple(watch_day(number, value) for number in range(1, days + 1)),
+        "task_changes": () if found is None else tuple(changed),
+    }
     return ProviderDrift(**values | fields)
+
+
+def watch_day(number: int, value: float | None = 0.0, **fields: Any) -> WatchDay:
+    rates = {"rate": share(0.8), "change": share(value, 0.07), "p_drop": 0.3, "p_rise": 0.7}
+    values: dict[str, Any] = {"day": day(number), "evaluations": (evaluation(number),), "planned": 24, "scored": 24, **rates}
+    return WatchDay(**values | fields)
 
 
 def signal(name: str = "reply length", changed: bool = True) -> Signal:

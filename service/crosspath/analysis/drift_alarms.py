@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from crosspath.analysis.drift_naming import field_words, listed, named_value, task_counts
+from crosspath.analysis.drift_naming import field_words, listed, named_value, program_name, task_counts
 from crosspath.analysis.wording import percent, points
 from crosspath.escaping import one_line
 from crosspath.types.drift import (
@@ -28,6 +28,7 @@ _CAUSES = ("configuration", "toolchain", "provider")
 SERVED = ("model.served", "model.fingerprint")
 """Fields that an endpoint says of itself."""
 _NEW_REFERENCE = "crosspath run SPEC --reference"
+_MEASURE = f"measure a reference: {_NEW_REFERENCE}"
 
 
 def alarms(
@@ -75,7 +76,7 @@ def _configuration(look: _Look) -> Iterator[Alarm]:
     if part.status == "drift":
         yield _broken(look)
     elif part.status != "no drift":
-        yield _unmeasured("configuration", part.status, part.sentence, f"measure a reference: {_NEW_REFERENCE}")
+        yield _unmeasured("configuration", part.status, part.sentence, _MEASURE)
     if part.edited_tasks and part.status != "drift":
         tasks = listed(part.edited_tasks)
         yield Alarm(
@@ -143,10 +144,8 @@ def _toolchain(look: _Look) -> Iterator[Alarm]:
     if part.status == "drift":
         yield _flipped(look)
     elif part.status != "no drift":
-        step = "crosspath doctor says whether replies can be executed here; then crosspath drift again"
-        yield _unmeasured(
-            "toolchain", part.status, part.sentence, step if part.frozen else f"measure a reference: {_NEW_REFERENCE}"
-        )
+        doctor = "crosspath doctor says whether replies can be executed here; then look again"
+        yield _unmeasured("toolchain", part.status, part.sentence, doctor if part.frozen else _MEASURE)
     elif part.changed:
         yield Alarm(
             cause="toolchain",
@@ -200,7 +199,7 @@ def _toolchain_notices(part: ToolchainDrift) -> Iterator[Alarm]:
 
 
 def _changed(part: ToolchainDrift) -> str:
-    return listed([field_words(one, place="toolchain.") for one in part.changed])
+    return listed([f"{program_name(one)} {named_value(one.a)} -> {named_value(one.b)}" for one in part.changed])
 
 
 # -- provider ------------------------------------------------------------------------------------------------------------
@@ -292,7 +291,8 @@ def _moved_tasks(part: ProviderDrift) -> tuple[str, ...]:
 def _beside_the_toolchain(look: _Look) -> Iterator[str]:
     flipped = set(look.toolchain.flipped_tasks) if look.toolchain.status == "drift" else set[str]()
     if apart := len(flipped & look.provider.set_apart.keys()):
-        yield f"this is beyond the toolchain: the {apart} task{'s' * (apart != 1)} whose frozen replies come out otherwise are set apart"
+        tasks = f"{apart} task{'s' * (apart != 1)}"
+        yield f"this is beyond the toolchain: the {tasks} whose frozen replies come out otherwise are set apart"
 
 
 def _served(part: ConfigurationDrift) -> list[ConfigurationChange]:
@@ -333,13 +333,11 @@ def _to_measure(look: _Look) -> str:
     if look.configuration.status == "drift":
         return f"decide about the configuration first; then {_NEW_REFERENCE}"
     if not part.reference:
-        return f"measure a reference: {_NEW_REFERENCE}"
+        return _MEASURE
     if part.days and not part.days[-1].used:
         why = one_line(part.days[-1].why_not).rstrip(".") or "it is no measurement"
-        return (
-            f"{part.days[-1].day}: {why}; see crosspath report {look.newest or 'latest'}, then evaluate again: crosspath run SPEC"
-        )
-    return "evaluate again: crosspath run SPEC"
+        return f"{part.days[-1].day}: {why}; see crosspath report {look.newest or 'latest'}, then crosspath run SPEC again"
+    return "evaluate it again: crosspath run SPEC"
 
 
 def _unmeasured(cause: DriftCause, status: PartStatus, sentence: str, step: str) -> Alarm:

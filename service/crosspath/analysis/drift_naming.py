@@ -8,7 +8,9 @@ from crosspath.types.explaining import FieldDifference
 MOST_NAMED = 3
 """So many names stand in a sentence; the rest is counted."""
 LONGEST_VALUE = 40
-"""Characters of a value or a name."""
+"""Characters of a value."""
+LONGEST_NAME = 140
+"""Characters of a name with what stands beside it."""
 SHOWN_DIGITS = 8
 """Of a digest."""
 _LEAST_DIGEST = 16
@@ -16,7 +18,7 @@ _LEAST_DIGEST = 16
 
 def listed(names: Sequence[str], most: int = MOST_NAMED) -> str:
     """``a, b, c and 2 more``; each on one line."""
-    shown = ", ".join(map(one_line, names[:most]))
+    shown = ", ".join(cut(one_line(name), LONGEST_NAME) for name in names[:most])
     more = len(names) - most
     return f"{shown} and {more} more" if more > 0 else shown
 
@@ -26,10 +28,14 @@ def task_counts(tasks: Sequence[str]) -> str:
     return f"{len(tasks)} task{'s' * (len(tasks) != 1)}"
 
 
-def field_words(difference: FieldDifference, more: str = "", place: str = "") -> str:
-    """``contract.digest (0c91f2aa -> 77ab01ff)``; ``place`` is what need not be said of the field's name."""
-    name = cut(one_line(difference.field.removeprefix(place)))
-    return f"{name} ({named_value(difference.a)} -> {named_value(difference.b)}{more})"
+def field_words(difference: FieldDifference, more: str = "") -> str:
+    """``contract.digest (0c91f2aa -> 77ab01ff)``; ``more`` stands in the brackets, too."""
+    return f"{cut(one_line(difference.field))} ({named_value(difference.a)} -> {named_value(difference.b)}{more})"
+
+
+def program_name(difference: FieldDifference) -> str:
+    """``awk`` for ``toolchain.programs.awk``: what need not be said is left out."""
+    return cut(one_line(difference.field).removeprefix("toolchain.").removeprefix("programs."))
 
 
 def named_value(value: str) -> str:
