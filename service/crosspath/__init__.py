@@ -1,7 +1,7 @@
 """Crosspath: which stage of a deployment configuration broke.
 
-``evaluate``, ``replay``, ``validate``, ``load``, ``compare``, ``explain``, ``recommend``, ``import_published`` and ``log`` are
-the whole of the tool; the command line only calls these. They are imported when first used, so that ``import crosspath`` costs
+``evaluate``, ``replay``, ``validate``, ``load``, ``compare``, ``explain``, ``recommend``, ``drift``, ``import_published`` and
+``log`` are the whole of the tool; the command line only calls these. They are imported when first used, so that ``import crosspath`` costs
 nothing.
 """
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from crosspath.app.api import audit, compare, evaluate, gate, import_published, load, log, recommend, replay, validate
+    from crosspath.app.drifting import drift
     from crosspath.app.evaluation import Evaluation
     from crosspath.app.explaining import explain
     from crosspath.app.scorer import scorer
@@ -18,6 +19,7 @@ __all__ = [
     "Evaluation",
     "audit",
     "compare",
+    "drift",
     "evaluate",
     "explain",
     "gate",
@@ -36,6 +38,10 @@ def __getattr__(name: str) -> Any:
         from crosspath.app.evaluation import Evaluation
 
         return Evaluation
+    if name == "drift":
+        from crosspath.app.drifting import drift
+
+        return drift
     if name == "explain":
         from crosspath.app.explaining import explain
 

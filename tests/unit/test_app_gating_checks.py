@@ -17,7 +17,8 @@ from crosspath.app.gating_checks import (
     toolchain_check,
     with_checks,
 )
-from crosspath.app.gating_places import NOTE_KEPT_S, clear_leftovers, fresh_place, put_in_place, require_place
+from crosspath.app.gating_places import NOTE_KEPT_S, VERDICT, clear_leftovers
+from crosspath.app.placing import fresh_place, put_in_place, require_place
 from crosspath.app.gating_verdict import policy_text
 from crosspath.errors import ConfigError
 from crosspath.pipeline.gate import GateOutcome
@@ -136,8 +137,8 @@ class TestFiles:
         (tmp_path / "link").symlink_to(tmp_path / "empty")
         (tmp_path / "mine").mkdir()
         (tmp_path / "mine" / "thesis.txt").write_text("x")
-        require_place(tmp_path / "new", force=False)
-        require_place(tmp_path / "empty", force=False)
+        require_place(tmp_path / "new", VERDICT, "verdict", force=False)
+        require_place(tmp_path / "empty", VERDICT, "verdict", force=False)
         for name, words in (("file", "is no directory"), ("link", "is no directory"), ("mine", "holds no verdict")):
             for force in (False, True):
                 with pytest.raises(ConfigError, match=words):
@@ -151,12 +152,12 @@ class TestFiles:
         places = (tmp_path / long, tmp_path / "new" / "er" / long, tmp_path / "file" / "sub", Path("/proc/xx/o"), Path("a\0b"))
         for place in places:
             with pytest.raises(ConfigError, match="can't be written") as caught:
-                require_place(place, force=False)
+                require_place(place, VERDICT, "verdict", force=False)
             assert "\n" not in str(caught.value)
         for place in (Path(), Path("/"), tmp_path / ".."):
             with pytest.raises(ConfigError, match="name a directory in it"):
-                require_place(place, force=True)
-        require_place(tmp_path / "new" / "er", force=False)
+                require_place(place, VERDICT, "verdict", force=True)
+        require_place(tmp_path / "new" / "er", VERDICT, "verdict", force=False)
         assert [path.name for path in tmp_path.iterdir()] == ["file"]
         for _ in range(2):
             put_in_place(fresh_place(tmp_path / ("x" * 255)), tmp_path / ("x" * 255))
@@ -187,5 +188,5 @@ class TestFiles:
             assert (place / "verdict.json").read_text() == text
             assert [path.name for path in tmp_path.iterdir()] == ["out"]
             with pytest.raises(ConfigError, match="holds a verdict already"):
-                require_place(place, force=False)
-            require_place(place, force=True)
+                require_place(place, VERDICT, "verdict", force=False)
+            require_place(place, VERDICT, "verdict", force=True)

@@ -14,7 +14,7 @@ from crosspath import catalogue
 from crosspath.app import adapters, promoting
 from crosspath.app.finding import open_ledger
 from crosspath.app.gating_evidence import Side, find_baseline, find_side, needs_baseline, wanted_candidates
-from crosspath.app.gating_places import GATES, clear_leftovers, fresh_place, put_in_place, require_place
+from crosspath.app.gating_places import GATES, VERDICT, clear_leftovers
 from crosspath.app.gating_replays import Place, Replays
 from crosspath.app.gating_verdict import (
     Material,
@@ -24,6 +24,7 @@ from crosspath.app.gating_verdict import (
     write_material,
     write_verdict,
 )
+from crosspath.app.placing import fresh_place, put_in_place, require_place
 from crosspath.app.readiness import require_executor
 from crosspath.app.resolve import Own, read_own, resolve
 from crosspath.app.session import planned_facts
@@ -124,7 +125,7 @@ def gate(
     if refs[1] is None and needs_baseline(asked):
         raise ConfigError("the policy has rules against a baseline: name it", field="--baseline")
     if output is not None:
-        require_place(Path(output), force=force)
+        require_place(Path(output), VERDICT, "verdict", force=force)
     registry = _checked_registry(directory) if track else None
     promotion = _promotion(registry, promote, model, refs)
     with open_ledger(directory, notify) as ledger:

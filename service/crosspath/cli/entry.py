@@ -57,6 +57,7 @@ def _tree() -> typer.Typer:
         card_commands,
         catalogue_commands,
         compare_command,
+        drift_command,
         evaluation_commands,
         gate_command,
         house_commands,
@@ -80,6 +81,7 @@ def _tree() -> typer.Typer:
     scan_command.register(app)
     card_commands.register(app)
     gate_command.register(app)
+    drift_command.register(app)
     registry_commands.register(app)
     audit_command.register(app)
     house_commands.register(app)

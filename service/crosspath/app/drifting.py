@@ -1,0 +1,201 @@
+"""``crosspath drift``: what changed in a deployment over time: its configuration, its toolchain, or its provider.
+
+The history is read from MLflow, the frozen replies are executed again here; no model is asked anything.
+"""
+
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosspath.app import adapters
+from crosspath.app.finding import find_facts, open_ledger
+from crosspath.app.frozen import frozen_replays
+from crosspath.app.gating_replays import Place
+from crosspath.app.placing import fresh_place, put_in_place, require_place
+from crosspath.app.readiness import require_executor
+from crosspath.errors import BoundaryError, ConfigError, CrosspathError, StoreError, TrackerError, boundary
+from crosspath.pipeline.drift import Material, frozen_of, judge_drift
+from crosspath.pipeline.evaluate import Progress
+from crosspath.ports import Series
+from crosspath.reports.drift_markdown import drift_markdown
+from crosspath.reports.figures_drift import drift_figures
+from crosspath.types.drift import Drift, FrozenOutcome, SeriesEntry, SeriesHistory, ToolchainDrift
+
+DOCUMENT, MARKDOWN = "drift.json", "drift.md"
+EXIT_INFRASTRUCTURE = 5
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look at a deployment, and where it is kept."""
+
+    drift: Drift
+    directory: Path | None = None
+    """Where it was asked to be written to."""
+    run: str | None = None
+    """MLflow run of the day."""
+    url: str | None = None
+    opens_with: str | None = None
+    """The command that serves ``url``; None where a server runs already."""
+    tracking_error: str | None = None
+    """Why MLflow does not hold it."""
+
+    @property
+    def exit_code(self) -> int:
+        """The look's; 5 where nothing is wrong but that MLflow does not hold it."""
+        return EXIT_INFRASTRUCTURE if self.tracking_error and not self.drift.exit_code else self.drift.exit_code
+
+
+def drift(
+    deployment: str,
+    *,
+    experiment: str | None = None,
+    store: str | Path | None = None,
+    output: str | Path | None = None,
+    force: bool = False,
+    executor: str | None = None,
+    usual_executor: str = "local",
+    sandbox: str | None = None,
+    frozen: bool = True,
+    track: bool = True,
+    progress: Progress | None = None,
+    notify: Callable[[str], None] = lambda _: None,
+    clock: Callable[[], float] = time.time,
+) -> Look:
+    """What changed in a deployment since its reference: configuration, toolchain, provider, each with its own verdict.
+
+    Args:
+        deployment: its name, as ``deployment:`` of specs has it.
+        experiment: MLflow's experiment, where evaluations of that name are in several.
+        store: directory of the ledger; default ``$CROSSPATH_STORE`` or ``.crosspath``.
+        output: directory for the look as JSON, Markdown and figures.
+        force: replace a look that is there.
+        executor: ``local`` or ``ray`` for the frozen replies; default what their spec said, else ``usual_executor``.
+        sandbox: ``bubblewrap`` or ``none``; default what their spec said.
+        frozen: execute the frozen replies again; without that the toolchain is not measured.
+        track: log the look to MLflow.
+        clock: gives the time of the look, in seconds since 1970.
+
+    Raises:
+        ConfigError: no such deployment, or an argument is wrong; nothing was executed.
+        BoundaryError: the tracking server or the ledger failed.
+    """
+    require_executor(executor)
+    directory = adapters.store_directory(store)
+    place = Path(output) if output is not None else None
+    if place is not None:
+        require_place(place, DOCUMENT, "look", force=force)
+    series = adapters.make_series(directory)
+    progress = progress or Progress()
+    progress.began("reading the history ...")
+    history = series.history(deployment, experiment)
+    for one in history.unreadable:
+        notify(f"{one.evaluation or one.run} can't be read and is left out: {one.problem}")
+    if not history.entries:
+        raise TrackerError(f"none of the {len(history.unreadable)} evaluations of {deployment} can be read")
+    earlier = series.last_look(deployment, history.experiment)
+    evidence = earlier.toolchain.evidence if earlier else ()
+    toolchain = not_executed()
+    if frozen:
+        toolchain = _Frozen(directory, Place(executor, usual_executor, sandbox), progress, notify).executed(history, evidence)
+    now = clock()
+    found = judge_drift(Material(history, toolchain, now), look_id(now))
+    return _kept(found, series, directory, place, track, progress)
+
+
+def look_id(now: float) -> str:
+    """``drift-YYYYMMDD-HHMMSS-XXXXXX``, in UTC."""
+    return f"drift-{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{secrets.token_hex(3)}"
+
+
+def not_executed(why: str = "the frozen replies were not executed") -> ToolchainDrift:
+    """The second part where there is none."""
+    return ToolchainDrift(status="could not measure", sentence=f"could not measure: {why}")
+
+
+@dataclass(frozen=True)
+class _Frozen:
+    """The frozen replies of a deployment, executed again. What keeps them from it is a state, never the end of the look."""
+
+    directory: Path
+    place: Place
+    progress: Progress
+    notify: Callable[[str], None]
+
+    def executed(self, history: SeriesHistory, evidence: tuple[FrozenOutcome, ...]) -> ToolchainDrift:
+        """The second part of the look.
+
+        Raises:
+            ConfigError: the sandbox that was asked for does not exist.
+            KeyboardInterrupt: Ctrl-C or SIGTERM.
+        """
+        source = frozen_of(history.entries)
+        try:
+            found = self._replayed(source, evidence)
+        except BoundaryError as error:
+            found = not_executed(str(error))
+        return found.model_copy(update={"evidence": found.evidence or evidence})
+
+    def _replayed(self, source: SeriesEntry, evidence: tuple[FrozenOutcome, ...]) -> ToolchainDrift:
+        with open_ledger(self.directory, self.notify) as ledger:
+            try:
+                facts = find_facts(ledger, source.run or source.evaluation)
+            except ConfigError as error:
+                raise StoreError(f"the frozen replies can't be found: {error}") from error
+            return frozen_replays(
+                facts, source.candidate, evidence, place=self.place, ledger=ledger, progress=self.progress, notify=self.notify
+            )
+
+
+# -- where it is kept ------------------------------------------------------------------------------------------------------
+
+
+def _kept(found: Drift, series: Series, store: Path, place: Path | None, track: bool, progress: Progress) -> Look:
+    progress.began("writing the look ...")
+    with _written(found, place) as directory:
+        look = Look(found, place)
+        if not track:
+            return look
+        try:
+            logged = series.log_look(found, directory)
+        except CrosspathError as error:
+            return Look(found, place, tracking_error=str(error))
+    opens_with = adapters.ui_instruction(store, adapters.tracking_uri(store))
+    return Look(found, place, run=logged.run_id, url=logged.url, opens_with=opens_with)
+
+
+@contextmanager
+def _written(found: Drift, place: Path | None) -> Iterator[Path]:
+    """A directory with the look; it goes afterwards where nobody asked for it."""
+    if place is None:
+        with tempfile.TemporaryDirectory(prefix="crosspath-") as temporary:
+            write_look(found, Path(temporary))
+            yield Path(temporary)
+        return
+    fresh = fresh_place(place)
+    try:
+        write_look(found, fresh)
+        put_in_place(fresh, place)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    yield place
+
+
+def write_look(found: Drift, directory: Path) -> None:
+    """JSON, Markdown and figures.
+
+    Raises:
+        StoreError: the place can't be written.
+    """
+    with boundary(StoreError, f"writing {directory}"):
+        (directory / DOCUMENT).write_text(found.to_json(), "ascii")
+        (directory / MARKDOWN).write_text(drift_markdown(found), "utf-8")
+        figures = directory / "figures"
+        figures.mkdir()
+        for name, data in drift_figures(found).items():
+            (figures / name).write_bytes(data)

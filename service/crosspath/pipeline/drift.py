@@ -1,0 +1,241 @@
+"""One look at a deployment: its reference, its days, and what the three parts say. A pure function of the series and of what
+became of the frozen replies.
+
+The order matters. A changed configuration forbids to compare scores across it; what the toolchain does to frozen replies is no
+change of the model; only what is left is the provider's.
+"""
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from crosspath import __version__
+from crosspath.analysis.drift_alarms import alarms
+from crosspath.analysis.provider_drift import Day, provider_drift
+from crosspath.pipeline.configuration_drift import configuration_drift
+from crosspath.types import FieldDifference
+from crosspath.types.drift import (
+    LEAST_REFERENCE_TRIALS,
+    ConfigurationDrift,
+    Drift,
+    ProviderDrift,
+    SeriesEntry,
+    SeriesHistory,
+    SeriesPoint,
+    ToolchainDrift,
+)
+
+LEAST_SHARE = 0.5
+"""With fewer of the reference's tasks left than this share, nothing is said about the provider. So much of the frozen replies
+must have been seen with a toolchain before days with it count."""
+_DAY_S = 86400.0
+
+
+@dataclass(frozen=True)
+class Material:
+    """Everything that a look is drawn from."""
+
+    history: SeriesHistory
+    toolchain: ToolchainDrift
+    """What became of the frozen replies; ``could not measure`` where they were not executed."""
+    now: float
+
+
+def reference_of(entries: Sequence[SeriesEntry]) -> SeriesEntry | None:
+    """What later evaluations are compared with: the newest that was measured as reference; else the first one with enough trials
+    and the configuration of now, on which the tasks were not chosen."""
+    marked = [entry for entry in entries if entry.role == "reference"]
+    if marked:
+        return marked[-1]
+    chosen_on = {entry.chosen_on for entry in entries}
+    large = (entry for entry in entries if entry.planned_trials >= LEAST_REFERENCE_TRIALS and entry.evaluation not in chosen_on)
+    return next((entry for entry in large if not _problem(entry) and not breaking_between(entry, entries[-1])), None)
+
+
+def frozen_of(entries: Sequence[SeriesEntry]) -> SeriesEntry:
+    """The evaluation whose replies are executed again: the reference, else the first one."""
+    return reference_of(entries) or entries[0]
+
+
+def breaking_between(a: SeriesEntry, b: SeriesEntry) -> tuple[FieldDifference, ...]:
+    """The fields across which scores of two entries can't be compared."""
+    return configuration_drift((a, b), a, {}).breaking
+
+
+def judge_drift(look: Material, name: str) -> Drift:
+    """What a look finds.
+
+    Raises:
+        ValueError: the history has no entry.
+    """
+    entries = look.history.entries
+    if not entries:
+        raise ValueError("a deployment without an evaluation has no drift")
+    reference = reference_of(entries)
+    configuration = configuration_drift(entries, reference, look.toolchain.fields)
+    provider = _Provider(look, reference, configuration).drift()
+    return Drift(
+        id=name,
+        deployment=look.history.deployment,
+        candidate=entries[-1].candidate,
+        experiment=look.history.experiment,
+        created_at=look.now,
+        points=tuple(map(_point, entries)),
+        unreadable=look.history.unreadable,
+        configuration=configuration,
+        toolchain=look.toolchain,
+        provider=provider,
+        alarms=alarms(configuration, look.toolchain, provider, look.history.deployment),
+        crosspath=__version__,
+    )
+
+
+def _point(entry: SeriesEntry) -> SeriesPoint:
+    shared = entry.model_dump(include={"evaluation", "run", "created_at", "role", "requests", "cost_usd"})
+    return SeriesPoint(**shared, rate=entry.rate, effects=entry.effects)
+
+
+def day_of(at: float) -> str:
+    """The UTC date of a time."""
+    return time.strftime("%Y-%m-%d", time.gmtime(at))
+
+
+def _problem(entry: SeriesEntry) -> str:
+    """Why an evaluation is no measurement, whatever it is compared with; empty where it is one."""
+    if entry.control == "broken":
+        return f"the control of {entry.evaluation} is broken: its instrument can't be trusted"
+    if entry.missing_share > entry.rules.max_missing:
+        return f"{100 * entry.missing_share:.0f} % of the trials of {entry.evaluation} have no verdict{_faults(entry)}"
+    return ""
+
+
+def _faults(entry: SeriesEntry) -> str:
+    found = Counter(cause for trial in entry.trials if (cause := trial.cause or "").startswith("fault:"))
+    named = ", ".join(f"{number} {cause.removeprefix('fault:')}" for cause, number in found.most_common(3))
+    return f" ({named})" if named else ""
+
+
+class _Provider:
+    """The third part, with what keeps it from being measured."""
+
+    def __init__(self, look: Material, reference: SeriesEntry | None, configuration: ConfigurationDrift) -> None:
+        self._look = look
+        self._entries = look.history.entries
+        self._reference = reference
+        self._configuration = configuration
+
+    def drift(self) -> ProviderDrift:
+        """What the newest days say beyond the toolchain, or why that can't be said."""
+        reference = self._reference
+        if reference is None:
+            return ProviderDrift(status="not enough", sentence=self._no_reference())
+        if unusable := self._unusable(reference):
+            return self._unmeasured(reference, unusable)
+        apart = self._set_apart(reference)
+        left = reference.tasks.keys() - apart.keys()
+        if len(left) < LEAST_SHARE * len(reference.tasks):
+            why = f"only {len(left)} of the reference's {len(reference.tasks)} tasks can be compared: {_reasons(apart)}"
+            return self._unmeasured(reference, why).model_copy(update={"set_apart": apart})
+        days = tuple(self._days(reference))
+        found = provider_drift(reference, days, apart)
+        why = self._not_today(days)
+        if found.status == "drift" or not why:
+            return found
+        return found.model_copy(update={"status": "could not measure", "sentence": f"could not measure: {why}"})
+
+    def _no_reference(self) -> str:
+        most = max(entry.planned_trials for entry in self._entries)
+        return (
+            f"there is nothing to compare with: a reference has at least {LEAST_REFERENCE_TRIALS} trials a task, and of "
+            f"{len(self._entries)} evaluations with this configuration the largest has {most}"
+        )
+
+    def _unusable(self, reference: SeriesEntry) -> str:
+        """Why the reference can't be compared with anything."""
+        if self._configuration.breaking:
+            fields = ", ".join(difference.field for difference in self._configuration.breaking[:5])
+            more = len(self._configuration.breaking) - 5
+            further = f" and {more} more" if more > 0 else ""
+            return f"the configuration is another than the reference's ({fields}{further}): scores can't be compared across that"
+        chosen = {entry.chosen_on for entry in self._entries} - {None}
+        if reference.evaluation in chosen:
+            return f"the tasks were chosen on {reference.evaluation}, so it can't be their reference: measure another"
+        if reference.planned_trials < LEAST_REFERENCE_TRIALS:
+            return f"the reference has {reference.planned_trials} trials a task; it takes {LEAST_REFERENCE_TRIALS}"
+        return _problem(reference)
+
+    def _unmeasured(self, reference: SeriesEntry, why: str) -> ProviderDrift:
+        return ProviderDrift(
+            status="could not measure",
+            sentence=f"could not measure: {why}",
+            reference=reference.evaluation,
+            reference_trials=reference.planned_trials,
+            alpha=reference.rules.alpha,
+            horizon_days=reference.rules.horizon_days,
+        )
+
+    def _set_apart(self, reference: SeriesEntry) -> dict[str, str]:
+        """Tasks whose scores would mix something else with the provider's doing."""
+        apart = dict.fromkeys(self._configuration.edited_tasks, "edited since the reference")
+        flipped = (*self._look.toolchain.flipped_tasks, *touched_tasks(reference, self._look.toolchain))
+        apart |= dict.fromkeys(flipped, "its frozen replies come out otherwise with other programs")
+        return {task: why for task, why in apart.items() if task in reference.tasks}
+
+    # -- days --------------------------------------------------------------------------------------------------------------
+
+    def _days(self, reference: SeriesEntry) -> Iterator[Day]:
+        """The dates after the reference, those that are no measurement with the reason."""
+        measured = measured_toolchains(reference, self._look.toolchain)
+        by_date: dict[str, list[SeriesEntry]] = defaultdict(list)
+        for entry in self._entries:
+            if entry.role == "day" and entry.created_at > reference.created_at:
+                by_date[day_of(entry.created_at)].append(entry)
+        for day, entries in sorted(by_date.items()):
+            why = {entry.evaluation: self._why_not(reference, entry, measured) for entry in entries}
+            used = tuple(entry for entry in entries if not why[entry.evaluation])
+            yield Day(day, used or tuple(entries), bool(used), "" if used else why[entries[-1].evaluation])
+
+    def _why_not(self, reference: SeriesEntry, entry: SeriesEntry, measured: Collection[str]) -> str:
+        if problem := _problem(entry):
+            return problem
+        if breaking := breaking_between(reference, entry):
+            return f"another configuration than the reference's ({', '.join(one.field for one in breaking[:3])})"
+        if entry.toolchain not in measured:
+            return "its programs are others than the reference's, and the frozen replies were not executed with them"
+        return ""
+
+    def _not_today(self, days: Sequence[Day]) -> str:
+        """Why nothing is known of today; empty where something is."""
+        newest = self._entries[-1]
+        age_days = (self._look.now - newest.created_at) / _DAY_S
+        if age_days > newest.rules.max_age_days:
+            return f"the newest evaluation is of {day_of(newest.created_at)}, {age_days:.0f} days ago: is the daily run stopped?"
+        return days[-1].why_not if days and not days[-1].used else ""
+
+
+def _reasons(apart: Mapping[str, str]) -> str:
+    return ", ".join(f"{number} {why}" for why, number in Counter(apart.values()).most_common())
+
+
+def measured_toolchains(reference: SeriesEntry, toolchain: ToolchainDrift) -> frozenset[str]:
+    """Toolchains of which is known what they do to the frozen replies: the reference's own, and those they were executed with."""
+    seen = Counter(one.toolchain for one in toolchain.evidence if one.passes + one.fails)
+    enough = LEAST_SHARE * sum(trial.passed is not None for trial in reference.trials)
+    return frozenset({reference.toolchain, *(name for name, replies in seen.items() if replies >= enough)})
+
+
+def touched_tasks(reference: SeriesEntry, toolchain: ToolchainDrift) -> tuple[str, ...]:
+    """Tasks of which some frozen reply always came out otherwise with a toolchain of some day than in the reference."""
+    before = {(trial.task, trial.index): trial.passed for trial in reference.trials}
+    shaky = set(toolchain.unstable)
+    return tuple(
+        dict.fromkeys(
+            one.task
+            for one in toolchain.evidence
+            if one.toolchain != reference.toolchain
+            and (one.task, one.index) not in shaky
+            and ((one.passes, one.fails) != (0, 0) and not (one.passes and one.fails))
+            and before.get((one.task, one.index)) == (one.passes == 0)
+        )
+    )
