@@ -1,8 +1,8 @@
 """Crosspath: which stage of a deployment configuration broke.
 
-``evaluate``, ``replay``, ``validate``, ``load``, ``compare``, ``explain``, ``recommend``, ``drift``, ``import_published`` and
-``log`` are the whole of the tool; the command line only calls these. They are imported when first used, so that ``import crosspath`` costs
-nothing.
+``evaluate``, ``replay``, ``validate``, ``load``, ``compare``, ``explain``, ``recommend``, ``gate``, ``drift``,
+``import_published`` and ``log`` are the whole of the tool; the command line only calls these. They are imported when first used,
+so that ``import crosspath`` costs nothing.
 """
 
 from typing import TYPE_CHECKING, Any

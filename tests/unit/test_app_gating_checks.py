@@ -142,7 +142,7 @@ class TestFiles:
         for name, words in (("file", "is no directory"), ("link", "is no directory"), ("mine", "holds no verdict")):
             for force in (False, True):
                 with pytest.raises(ConfigError, match=words):
-                    require_place(tmp_path / name, force=force)
+                    require_place(tmp_path / name, VERDICT, "verdict", force=force)
 
     def test_place_that_can_t_be_written(self, tmp_path: Path) -> None:
         """Names that are too long, places below a file and where nothing can be made are found before anything is replayed, in
