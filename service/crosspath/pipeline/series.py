@@ -33,7 +33,8 @@ def entry_of(facts: Facts, judgement: Judgement) -> SeriesEntry | None:
         role="reference" if section["reference"] else "day",
         rules=rules_of(section),
         chosen_on=section["chosen_on"],
-        configuration=configuration_of(facts, candidate),
+        # A lock's digest of a path is under its name alone, so another candidate's contract could stand in its place.
+        configuration=configuration_of(facts, candidate) | {"transport.digest": cell.path},
         toolchain=toolchain_digest(facts.lock),
         tasks={task.id: task.digest for task in tasks},
         families={task.id: task.family for task in tasks},
