@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from crosspath.analysis.drift_naming import field_words, listed, named_value, program_name, task_counts
-from crosspath.analysis.wording import percent, points
+from crosspath.analysis.drift_naming import field_words, listed, named_value, program_name, signal_value, task_counts
+from crosspath.analysis.wording import NONE, points, span
 from crosspath.escaping import one_line
 from crosspath.types.drift import (
     Alarm,
@@ -277,8 +277,8 @@ def _sizes(part: ProviderDrift) -> str:
 def _interval(change: Estimate | None) -> str:
     if change is None or change.value is None:
         return "an unknown size"
-    ends = f" [{points(change.low)}, {points(change.high)}]" if change.low is not None and change.high is not None else ""
-    return f"{points(change.value)} points{ends}"
+    ends = span(change.low, change.high, signed=True)
+    return f"{points(change.value)} points" + ("" if ends == NONE else f" ({ends})")
 
 
 def _moved_tasks(part: ProviderDrift) -> tuple[str, ...]:
@@ -318,13 +318,7 @@ def _held(part: ProviderDrift) -> str:
 
 
 def _signal(signal: Signal) -> str:
-    return f"{signal.name} {_amount(signal, signal.reference)} -> {_amount(signal, signal.recent)}"
-
-
-def _amount(signal: Signal, value: float | None) -> str:
-    if value is None:
-        return "unknown"
-    return percent(value) if signal.unit == "share" else f"{value:.4g} {'s' if signal.unit == 'seconds' else signal.unit}"
+    return f"{signal.name} {signal_value(signal, signal.reference)} -> {signal_value(signal, signal.recent)}"
 
 
 def _to_measure(look: _Look) -> str:

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
+from crosspath.analysis.wording import percent
 from crosspath.escaping import one_line
+from crosspath.types.drift import Signal
 from crosspath.types.explaining import FieldDifference
 
 MOST_NAMED = 3
@@ -36,6 +38,13 @@ def field_words(difference: FieldDifference, more: str = "") -> str:
 def program_name(difference: FieldDifference) -> str:
     """``awk`` for ``toolchain.programs.awk``: what need not be said is left out."""
     return cut(one_line(difference.field).removeprefix("toolchain.").removeprefix("programs."))
+
+
+def signal_value(signal: Signal, value: float | None) -> str:
+    """The value of a signal with its unit."""
+    if value is None:
+        return "unknown"
+    return percent(value) if signal.unit == "share" else f"{value:.4g} {'s' if signal.unit == 'seconds' else signal.unit}"
 
 
 def named_value(value: str) -> str:

@@ -1,0 +1,190 @@
+"""The tables of a drift report, in the order in which they are read; each says what it leaves out."""
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from crosspath.analysis.drift_naming import cut, named_value, signal_value
+from crosspath.analysis.wording import NONE, percent, points, with_interval
+from crosspath.escaping import one_line
+from crosspath.reports.drift_words import BEARING_WORDS, day_of
+from crosspath.reports.explanation import Block
+from crosspath.types.drift import Drift, Flip, SeriesPoint, Signal, TaskChange, WatchDay
+
+MOST_CHANGES, MOST_FLIPS, MOST_DAYS, MOST_TASKS, MOST_APART, MOST_EFFECTS, MOST_UNREADABLE = 20, 15, 14, 10, 8, 7, 5
+"""Rows of each table; JSON has all of them."""
+_LONGEST_REASON = 80
+
+
+def drift_blocks(drift: Drift) -> tuple[Block, ...]:
+    """All tables; those without content are left out."""
+    blocks = (_timeline(drift), _flips(drift), _days(drift), _tasks(drift), _signals(drift), _apart(drift))
+    return tuple(block for block in (*blocks, _effects(drift), _cost(drift), _unreadable(drift)) if block.lines or block.rows)
+
+
+def _more(all_rows: int, shown: int, words: str) -> tuple[str, ...]:
+    return (f"{all_rows - shown} {words}",) if all_rows > shown else ()
+
+
+# -- what changed --------------------------------------------------------------------------------------------------------
+
+
+def _timeline(drift: Drift) -> Block:
+    every = drift.configuration.timeline
+    mattering = [change for change in every if change.bearing != "none"]
+    shown = mattering[-MOST_CHANGES:]
+    rows = tuple(
+        (
+            day_of(change.at),
+            cut(one_line(change.difference.field)),
+            named_value(change.difference.a),
+            named_value(change.difference.b),
+            BEARING_WORDS[change.bearing],
+        )
+        for change in shown
+    )
+    idle = _more(len(every), len(mattering), "changes of fields that no reply depends on are not shown")
+    lines = (*_more(len(mattering), len(shown), "earlier changes are not shown"), *idle)
+    return Block("Changes of the configuration", lines, ("date", "field", "before", "after", "means"), rows)
+
+
+def _flips(drift: Drift) -> Block:
+    part = drift.toolchain
+    shown = part.flips[:MOST_FLIPS]
+    columns = ("task", "reply", "before", "now", "what is said of it", "replayed now")
+    lines = _more(len(part.flips), len(shown), "more are not shown")
+    return Block("Frozen replies that come out otherwise", lines, columns, tuple(map(_flip_row, shown)))
+
+
+def _flip_row(flip: Flip) -> tuple[str, ...]:
+    before, now = (
+        _outcome(passed, cause) for passed, cause in ((flip.passed_before, flip.cause_before), (flip.passed_now, flip.cause_now))
+    )
+    reason = cut(one_line(flip.reason), _LONGEST_REASON) or NONE
+    return one_line(flip.task), str(flip.index + 1), before, now, reason, f"{flip.times} times, each time so"
+
+
+def _outcome(passed: bool, cause: str | None) -> str:
+    return "right" if passed else f"wrong ({cause.replace('_', ' ')})" if cause else "wrong"
+
+
+# -- the watch -----------------------------------------------------------------------------------------------------------
+
+
+def _days(drift: Drift) -> Block:
+    part = drift.provider
+    shown = part.days[-MOST_DAYS:]
+    window = f"change over {part.window_days} days, 95 %" if part.window_days > 1 else "change, 95 %"
+    found = (f"* found on this day: p, adjusted for all looks of the watch, is at most {part.alpha:g}",) if part.found_on else ()
+    lines = (*found, *_more(len(part.days), len(shown), "earlier days are not shown"))
+    columns = ("day", "trials", "pass rate, 95 %", window, "p", "used as a measurement")
+    return Block("Days of the watch", lines, columns, tuple(_day_row(day, part.found_on) for day in shown))
+
+
+def _day_row(day: WatchDay, found_on: str | None) -> tuple[str, ...]:
+    chances = [chance for chance in (day.p_drop, day.p_rise) if chance is not None]
+    return (
+        day.day + (" *" if day.day == found_on else ""),
+        f"{day.scored} of {day.planned} scored",
+        with_interval(day.rate, signed=False) if day.rate else NONE,
+        with_interval(day.change, signed=True) if day.change else NONE,
+        _chance(min(chances) if chances else None),
+        "yes" if day.used else f"no: {cut(one_line(day.why_not), _LONGEST_REASON) or 'no reason is given'}",
+    )
+
+
+def _chance(value: float | None) -> str:
+    if value is None:
+        return NONE
+    return "< 0.001" if value < 0.001 else f"{min(value, 1):.3f}"
+
+
+def _tasks(drift: Drift) -> Block:
+    part = drift.provider
+    shown = part.task_changes[:MOST_TASKS]
+    lines = _more(len(part.task_changes), len(shown), "more are not shown")
+    return Block(
+        "Tasks that changed most",
+        lines,
+        ("task", "reference", "recent", "change"),
+        tuple(map(_task_row, shown)),
+    )
+
+
+def _task_row(one: TaskChange) -> tuple[str, ...]:
+    return (
+        one_line(one.task),
+        f"{percent(one.reference)} of {one.reference_trials}",
+        f"{percent(one.recent)} of {one.recent_trials}",
+        points(one.recent - one.reference),
+    )
+
+
+def _signals(drift: Drift) -> Block:
+    columns = ("signal", "reference", "recent", "p", "changed")
+    rows = tuple(
+        (one.name, signal_value(one, one.reference), signal_value(one, one.recent), _chance(one.p_value), _changed(one))
+        for one in drift.provider.signals
+    )
+    return Block("What needs no score", (), columns, rows)
+
+
+def _changed(signal: Signal) -> str:
+    if signal.changed:
+        return "YES"
+    return "not measured" if signal.p_value is None else "no"
+
+
+def _apart(drift: Drift) -> Block:
+    apart = sorted(drift.provider.set_apart.items())
+    shown = apart[:MOST_APART]
+    rows = tuple((one_line(task), cut(one_line(why), _LONGEST_REASON)) for task, why in shown)
+    lines = _more(len(apart), len(shown), "more are not shown")
+    return Block("Tasks that are set apart", lines, ("task", "why"), rows)
+
+
+def _effects(drift: Drift) -> Block:
+    having = [point for point in drift.points if point.effects]
+    shown = having[-MOST_EFFECTS:]
+    names = tuple(dict.fromkeys(effect.effect for point in shown for effect in point.effects))
+    rows = tuple(_effect_row(point, names) for point in shown)
+    lines = _more(len(having), len(shown), "earlier evaluations are not shown")
+    return Block("Effects, in points", lines, ("date", *(name.replace("_", " ") for name in names)), rows)
+
+
+def _effect_row(point: SeriesPoint, names: Sequence[str]) -> tuple[str, ...]:
+    found = {effect.effect: with_interval(effect.estimate, signed=True) for effect in point.effects}
+    return (day_of(point.created_at), *(found.get(name, NONE) for name in names))
+
+
+# -- cost ----------------------------------------------------------------------------------------------------------------
+
+
+def _cost(drift: Drift) -> Block:
+    kinds = (("reference", "references"), ("day", "days"))
+    found = [(label, [point for point in drift.points if point.role == role]) for role, label in kinds]
+    rows = tuple(_cost_row(label, some) for label, some in found if some)
+    return Block("What it took", (), ("evaluations", "number", "requests", "each, median", "USD"), rows)
+
+
+def _cost_row(label: str, some: Sequence[SeriesPoint]) -> tuple[str, ...]:
+    requests = [point.requests for point in some]
+    return label, str(len(some)), str(sum(requests)), f"{median(requests):g}", _usd(some)
+
+
+def _usd(some: Sequence[SeriesPoint]) -> str:
+    known = [point.cost_usd for point in some if point.cost_usd is not None]
+    if not known:
+        return "unknown"
+    unknown = len(some) - len(known)
+    return f"{sum(known):.4f}" + (f", unknown for {unknown}" if unknown else "")
+
+
+def _unreadable(drift: Drift) -> Block:
+    shown = drift.unreadable[:MOST_UNREADABLE]
+    lines = [*_unreadable_lines(drift), *_more(len(drift.unreadable), len(shown), "more are not shown")]
+    return Block("Evaluations that can't be read", tuple(lines))
+
+
+def _unreadable_lines(drift: Drift) -> Iterator[str]:
+    for one in drift.unreadable[:MOST_UNREADABLE]:
+        yield f"{one_line(one.evaluation) or 'unknown'} (run {one_line(one.run)}): {one_line(one.problem)}"

@@ -1,0 +1,78 @@
+"""Words that every form of a drift report shares."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from crosspath.analysis.wording import percent
+from crosspath.types.drift import Alarm, Bearing, Drift, PartStatus
+
+STATE_WORDS: dict[PartStatus, str] = {
+    "no drift": "NO DRIFT",
+    "drift": "DRIFT",
+    "not enough": "NOT ENOUGH",
+    "could not measure": "COULD NOT MEASURE",
+}
+BEARING_WORDS: dict[Bearing, str] = {
+    "breaking": "breaking: scores before and after can't be compared",
+    "replayed": "judged by the frozen replies",
+    "provider": "judged by new replies",
+    "none": "no reply depends on it",
+}
+LEVEL_WORDS = {"alarm": "ALARM", "unmeasured": "NO ANSWER", "notice": "notice"}
+NOTHING = "nothing to act on"
+
+
+def headline(drift: Drift) -> str:
+    """``DRIFT (toolchain, provider): support-bot, looked at 2026-12-01 06:00 UTC``."""
+    named = [name for name, status, _ in parts(drift) if status == drift.status]
+    where = f" ({', '.join(named)})" if drift.status != "no drift" else ""
+    return f"{STATE_WORDS[drift.status]}{where}: {drift.deployment}, looked at {minute(drift.created_at)}"
+
+
+def about(drift: Drift) -> str:
+    """Who is watched, since when, and against what."""
+    days = [day_of(point.created_at) for point in drift.points]
+    count = f"{len(days)} evaluation{'s' * (len(days) != 1)}"
+    span = f"{count} from {days[0]} to {days[-1]}" if days else "no evaluation"
+    reference = next((point for point in drift.points if point.evaluation == drift.provider.reference), None)
+    since = f", {day_of(reference.created_at)}" if reference else ""
+    against = f"reference {drift.provider.reference} ({drift.provider.reference_trials} trials a task{since})"
+    return f"candidate {drift.candidate}; {span}; {against if drift.provider.reference else 'no reference'}"
+
+
+def parts(drift: Drift) -> tuple[tuple[str, PartStatus, str], ...]:
+    """Name, status and sentence of the three parts, in the order in which they are read."""
+    return (
+        ("configuration", drift.configuration.status, drift.configuration.sentence),
+        ("toolchain", drift.toolchain.status, f"{drift.toolchain.sentence.rstrip('.')}; {_sent(drift)}"),
+        ("provider", drift.provider.status, f"{drift.provider.sentence.rstrip('.')}; {false_alarms(drift)}"),
+    )
+
+
+def false_alarms(drift: Drift) -> str:
+    """How often the provider's part is wrong."""
+    provider = drift.provider
+    return (
+        f"at most {percent(provider.alpha).replace('.0 ', ' ')} of watches of {provider.horizon_days} days"
+        " raise a false alarm, looked at every day"
+    )
+
+
+def _sent(drift: Drift) -> str:
+    return f"{drift.toolchain.requests} requests were sent for it"
+
+
+def alarm_lines(alarm: Alarm) -> Iterator[str]:
+    """The sentence, and the next step."""
+    yield alarm.sentence
+    yield f"next: {alarm.next_step}"
+
+
+def day_of(at: float) -> str:
+    """The UTC date."""
+    return datetime.fromtimestamp(at, UTC).date().isoformat()
+
+
+def minute(at: float) -> str:
+    """``2026-12-01 06:00 UTC``."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
