@@ -128,6 +128,21 @@ def test_a_change_that_was_undone_is_in_the_timeline_only() -> None:
     assert (found.status, found.since_reference) == ("no drift", ())
 
 
+def test_a_field_that_changed_twice_has_the_day_of_its_last_change() -> None:
+    """The value of now was seen first on that day."""
+    found = since(
+        entry(0), entry(1, {"op.temperature": "0.5"}), entry(2, {"op.temperature": "0.9"}), entry(3, {"op.temperature": "0.9"})
+    )
+    assert "op.temperature (0.2 -> 0.9, 2025-12-03)" in found.sentence
+
+
+def test_two_evaluations_of_one_moment() -> None:
+    """They stay two, in the order of their ids."""
+    first, second = entry(1, {"op.temperature": "0.5"}), entry(2).model_copy(update={"created_at": START + DAY})
+    found = configuration_drift([second, first, entry(0)], entry(0), {})
+    assert [(one.evaluation, one.difference.b) for one in found.timeline] == [("watch-1", "0.5"), ("watch-2", "0.2")]
+
+
 def test_a_changed_digest_of_a_path_says_what_it_may_follow_from() -> None:
     """A path's digest holds the clean-up: with another clean-up both are named, the digest as what may follow."""
     found = since(entry(0), entry(1, {"harness": "fences", "transport.digest": digest("2")}))
@@ -182,6 +197,7 @@ def test_no_task_left_breaks() -> None:
     for tasks in ({task: digest(task) for task in TASKS}, {"g/other": digest("o")}):
         found = since(entry(0), entry(1, tasks=tasks))
         assert (found.status, [one.field for one in found.breaking]) == ("drift", ["tasks.digest"])
+        assert found.breaking[0].why == "no task is left that both have with one digest"
 
 
 def test_tasks_that_come_and_go_are_told() -> None:
