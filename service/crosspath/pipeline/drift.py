@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from crosspath import __version__
 from crosspath.analysis.drift_alarms import alarms
 from crosspath.analysis.provider_drift import Day, provider_drift
-from crosspath.pipeline.configuration_drift import configuration_drift
-from crosspath.types import FieldDifference
+from crosspath.pipeline.configuration_drift import breaking_between, configuration_drift
 from crosspath.types.drift import (
     LEAST_REFERENCE_TRIALS,
     ConfigurationDrift,
@@ -58,11 +57,6 @@ def frozen_of(entries: Sequence[SeriesEntry]) -> SeriesEntry:
     return reference_of(entries) or entries[0]
 
 
-def breaking_between(a: SeriesEntry, b: SeriesEntry) -> tuple[FieldDifference, ...]:
-    """The fields across which scores of two entries can't be compared."""
-    return configuration_drift((a, b), a, {}).breaking
-
-
 def judge_drift(look: Material, name: str) -> Drift:
     """What a look finds.
 
@@ -73,7 +67,7 @@ def judge_drift(look: Material, name: str) -> Drift:
     if not entries:
         raise ValueError("a deployment without an evaluation has no drift")
     reference = reference_of(entries)
-    configuration = configuration_drift(entries, reference, look.toolchain.fields)
+    configuration = configuration_drift(entries, reference, look.toolchain.fields, look.now)
     provider = _Provider(look, reference, configuration).drift()
     return Drift(
         id=name,

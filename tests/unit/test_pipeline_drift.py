@@ -1,0 +1,227 @@
+"""A look at a deployment: which reference, which days count, what is set apart, and when there is no answer."""
+
+import pytest
+
+from crosspath.pipeline.drift import Material, frozen_of, judge_drift, measured_toolchains, reference_of, touched_tasks
+from crosspath.types.drift import Drift, Flip, SeriesEntry, SeriesHistory, ToolchainDrift
+from series import DAY_S, NEW, NOON, OLD, TASKS, configured, entry, evidence_of, executed, reference, unmeasured
+
+EDITED = configured(contract__digest="f" * 64)
+"""The configuration after an edit of the contract."""
+
+
+def look(*entries: SeriesEntry, toolchain: ToolchainDrift | None = None, after_days: float = 0) -> Drift:
+    """What a look finds right after the newest of these evaluations, or some days later."""
+    history = SeriesHistory(deployment="bot", experiment="watch", entries=entries)
+    return judge_drift(Material(history, toolchain or executed(), entries[-1].created_at + after_days * DAY_S), "drift-1")
+
+
+def days(first: int, last: int, passes: float = 1.0, **changes: object) -> list[SeriesEntry]:
+    return [entry(number, passes, **changes) for number in range(first, last + 1)]
+
+
+class TestReference:
+    """What later evaluations are compared with."""
+
+    def test_the_newest_that_was_measured_as_one(self) -> None:
+        """A second reference starts a new watch."""
+        entries = [reference(), *days(1, 3), reference(day=4), entry(5)]
+        assert reference_of(entries) is entries[4]
+
+    def test_else_the_first_that_is_large_enough(self) -> None:
+        """Ten trials a task, the configuration of now, measured, and not the sample on which the tasks were chosen."""
+        chosen, edited, small = entry(1, trials=12), entry(2, trials=10, configuration=EDITED), entry(3, trials=9)
+        lost, large, later = unmeasured(entry(4, trials=10)), entry(5, trials=10), entry(6, trials=20)
+        newest = entry(7, chosen_on=chosen.evaluation)
+        entries = [chosen, edited, small, lost, large, later, newest]
+        assert reference_of(entries) is large
+        assert reference_of([chosen, edited, small, lost, newest]) is None
+
+    def test_frozen_replies_need_no_reference(self) -> None:
+        """Without one the replies of the first evaluation are executed again."""
+        entries = days(0, 3)
+        assert frozen_of(entries) is entries[0]
+
+    def test_without_one_there_is_not_enough(self) -> None:
+        """The sentence says how many trials it takes, and how many there are: exit code 3."""
+        found = look(*days(0, 3))
+        assert (found.provider.status, found.exit_code) == ("not enough", 3)
+        assert "at least 10 trials a task" in found.provider.sentence
+        assert "largest has 1" in found.provider.sentence
+
+    def test_the_sample_that_chose_the_tasks_is_refused(self) -> None:
+        """Tasks that were chosen for how they came out would look worse the next time."""
+        first = reference()
+        found = look(first, entry(1, chosen_on=first.evaluation))
+        assert found.provider.status == "could not measure"
+        assert "the tasks were chosen on watch-000" in found.provider.sentence
+
+
+class TestNoAnswer:
+    """Could not measure is a state of its own: exit code 4."""
+
+    def test_a_quiet_watch_finds_nothing(self) -> None:
+        """The same behaviour for two weeks: no drift, exit code 0."""
+        found = look(reference(), *days(1, 14))
+        assert [found.configuration.status, found.toolchain.status, found.provider.status] == ["no drift"] * 3
+        assert found.exit_code == 0
+        assert [point.evaluation for point in found.points][:2] == ["watch-000", "watch-001"]
+
+    def test_a_dead_server_on_the_last_day(self) -> None:
+        """Its faults are named, and the days before stay measured."""
+        found = look(reference(), *days(1, 5), unmeasured(entry(6)))
+        assert (found.provider.status, found.exit_code) == ("could not measure", 4)
+        assert "100 % of the trials of watch-006 have no verdict (8 server_error)" in found.provider.sentence
+        assert [day.used for day in found.provider.days] == [True] * 5 + [False]
+
+    def test_a_few_faults_are_no_reason(self) -> None:
+        """Up to a fifth of the trials of a day may be lost."""
+        assert look(reference(), unmeasured(entry(1), 0.125)).provider.status != "could not measure"
+        assert look(reference(), unmeasured(entry(1), 0.375)).provider.status == "could not measure"
+
+    def test_a_daily_run_that_stopped(self) -> None:
+        """A newest evaluation of last week says nothing of today."""
+        found = look(reference(), *days(1, 5), after_days=7)
+        assert found.provider.status == "could not measure"
+        assert "the newest evaluation is of 2026-10-07, 7 days ago: is the daily run stopped?" in found.provider.sentence
+        assert look(reference(), *days(1, 5), after_days=1).provider.status == "no drift"
+
+    def test_a_broken_control(self) -> None:
+        """Without an instrument there is no verdict."""
+        found = look(reference(), entry(1, control="broken"))
+        assert "the control of watch-001 is broken" in found.provider.sentence
+        assert look(reference(control="broken"), entry(1)).provider.status == "could not measure"
+
+    def test_a_thin_reference(self) -> None:
+        """A reference whose own trials were lost, or that has too few, is none."""
+        assert "have no verdict" in look(unmeasured(reference(), 0.5), entry(1)).provider.sentence
+        assert "it takes 10" in look(reference(trials=4), entry(1)).provider.sentence
+
+    def test_frozen_replies_that_were_not_executed(self) -> None:
+        """The toolchain is unmeasured, the provider is not where the programs are the same."""
+        found = look(reference(), *days(1, 14), toolchain=ToolchainDrift(status="could not measure", sentence="no sandbox"))
+        assert (found.provider.status, found.exit_code) == ("no drift", 4)
+
+
+class TestConfiguration:
+    """A changed configuration forbids to compare scores across it."""
+
+    def test_no_provider_verdict_across_an_edit(self) -> None:
+        """Drift of the configuration, however much worse the scores are; drift outranks what can't be measured."""
+        found = look(reference(), *days(1, 3), *days(4, 9, 0.0, configuration=EDITED))
+        assert (found.configuration.status, found.provider.status, found.exit_code) == ("drift", "could not measure", 1)
+        assert "contract.digest" in found.provider.sentence
+        assert found.provider.change is None
+
+    def test_days_with_another_configuration_that_was_taken_back(self) -> None:
+        """They are left out with the reason, the others count."""
+        found = look(reference(), *days(1, 3), *days(4, 5, 0.0, configuration=EDITED), *days(6, 14))
+        assert (found.configuration.status, found.provider.status) == ("no drift", "no drift")
+        assert [day.day for day in found.provider.days if not day.used] == ["2026-10-06", "2026-10-07"]
+        assert "another configuration" in found.provider.days[3].why_not
+
+    def test_an_edited_task_is_set_apart(self) -> None:
+        """It alone is not compared."""
+        changed = {task: ("f" * 64 if task == TASKS[0] else digest) for task, digest in reference().tasks.items()}
+        found = look(reference(), *days(1, 14, tasks=changed))
+        assert found.provider.set_apart == {TASKS[0]: "edited since the reference"}
+        assert found.provider.tasks == len(TASKS) - 1
+
+    def test_another_served_name_is_no_drift(self) -> None:
+        """It is reported as a notice: nothing came out otherwise."""
+        found = look(reference(), *days(1, 7), *days(8, 14, configuration=configured(model__served="bot-1101")))
+        assert found.exit_code == 0
+        assert [(alarm.cause, alarm.level) for alarm in found.alarms] == [("provider", "notice")]
+        assert "bot-1101" in found.alarms[0].sentence
+
+
+class TestToolchain:
+    """What the toolchain does to frozen replies is not the provider's doing."""
+
+    def flips(self, first: SeriesEntry, *tasks: str) -> ToolchainDrift:
+        """All replies of these tasks come out wrong with the programs of now."""
+        found = tuple(
+            Flip(task=task, index=index, passed_before=True, passed_now=False, times=6)
+            for task in tasks
+            for index in range(first.planned_trials)
+        )
+        return executed(status="drift", flips=found, toolchain=NEW, evidence=evidence_of(first, NEW, tasks))
+
+    def changed(self, first: int, last: int, *wrong: str) -> list[SeriesEntry]:
+        passes = {task: 0.0 if task in wrong else 1.0 for task in TASKS}
+        programs = configured(toolchain__programs__awk="gawk 5.2.1")
+        return [entry(number, passes, toolchain=NEW, configuration=programs) for number in range(first, last + 1)]
+
+    def test_flipped_tasks_are_no_provider_drift(self) -> None:
+        """Two tasks that fail since awk is another one: toolchain drift, and the provider's score did not move."""
+        first = reference()
+        found = look(first, *days(1, 7), *self.changed(8, 21, *TASKS[:2]), toolchain=self.flips(first, *TASKS[:2]))
+        assert (found.toolchain.status, found.provider.status, found.exit_code) == ("drift", "no drift", 1)
+        assert set(found.provider.set_apart) == set(TASKS[:2])
+
+    def test_both_at_once_are_told_apart(self) -> None:
+        """Two tasks flip, and four others are answered worse: both are drift, each with its own tasks."""
+        first = reference()
+        found = look(first, *days(1, 7), *self.changed(8, 21, *TASKS[:6]), toolchain=self.flips(first, *TASKS[:2]))
+        assert (found.toolchain.status, found.provider.status) == ("drift", "drift")
+        assert {one.task for one in found.provider.task_changes if one.recent < one.reference} == set(TASKS[2:6])
+        assert {alarm.cause for alarm in found.alarms if alarm.level == "alarm"} == {"toolchain", "provider"}
+
+    def test_days_with_programs_that_were_never_measured(self) -> None:
+        """What those programs do to the frozen replies is not known, so their days don't count."""
+        found = look(reference(), *days(1, 7), *self.changed(8, 9), *days(10, 14))
+        assert [day.used for day in found.provider.days] == [True] * 7 + [False] * 2 + [True] * 5
+        assert "not executed with them" in found.provider.days[7].why_not
+
+    def test_evidence_of_earlier_looks_makes_days_count(self) -> None:
+        """Programs of last week, with which a look executed the frozen replies then."""
+        first = reference()
+        toolchain = executed(evidence=evidence_of(first, NEW, TASKS[:1]))
+        found = look(first, *days(1, 7), *self.changed(8, 9, TASKS[0]), *days(10, 14), toolchain=toolchain)
+        assert all(day.used for day in found.provider.days)
+        assert set(found.provider.set_apart) == {TASKS[0]}
+
+    def test_too_few_tasks_left(self) -> None:
+        """Where most tasks flip, nothing is said about the provider."""
+        first = reference()
+        found = look(first, *self.changed(1, 7, *TASKS[:5]), toolchain=self.flips(first, *TASKS[:5]))
+        assert (found.toolchain.status, found.provider.status) == ("drift", "could not measure")
+        assert "only 3 of the reference's 8 tasks can be compared" in found.provider.sentence
+
+    def test_what_counts_as_measured(self) -> None:
+        """The reference's own programs, and those with which at least half of its replies were executed."""
+        first = reference()
+        few, many = evidence_of(first, "few")[:20], evidence_of(first, "many")
+        assert measured_toolchains(first, executed(evidence=(*few, *many))) == {OLD, "many"}
+
+    def test_unstable_replies_touch_nothing(self) -> None:
+        """A reply that came out both ways with the same programs says nothing about others."""
+        first = reference()
+        evidence = evidence_of(first, NEW, TASKS[:1])
+        assert touched_tasks(first, executed(evidence=evidence)) == (TASKS[0],)
+        shaky = tuple((TASKS[0], index) for index in range(10))
+        assert touched_tasks(first, executed(evidence=evidence, unstable=shaky)) == ()
+
+
+class TestProvider:
+    """The same configuration sampled again."""
+
+    def test_worse_answers_are_found(self) -> None:
+        """Four of eight tasks fail from the eighth day on: provider drift, dated, worse, exit code 1."""
+        worse = {task: 0.0 if task in TASKS[:4] else 1.0 for task in TASKS}
+        found = look(reference(), *days(1, 7), *(entry(number, worse) for number in range(8, 15)))
+        assert (found.provider.status, found.provider.direction, found.exit_code) == ("drift", "worse", 1)
+        assert found.provider.found_on
+        assert "2026-10-10" <= found.provider.found_on <= "2026-10-16"
+
+    def test_a_finding_stays_until_there_is_a_new_reference(self) -> None:
+        """Also when the last day could not be measured; a new reference accepts what changed."""
+        entries = [reference(), *days(1, 10, 0.5)]
+        assert look(*entries, unmeasured(entry(11))).provider.status == "drift"
+        assert look(*entries, reference(0.5, day=11), *days(12, 20, 0.5)).provider.status != "drift"
+
+
+def test_a_deployment_without_an_evaluation_is_refused() -> None:
+    """There is nothing to look at."""
+    with pytest.raises(ValueError, match="without an evaluation"):
+        judge_drift(Material(SeriesHistory(deployment="bot", experiment="watch", entries=()), executed(), NOON), "drift-1")
