@@ -24,7 +24,7 @@ from crosspath.pipeline.evaluate import Progress
 from crosspath.ports import Series
 from crosspath.reports.drift_markdown import drift_markdown
 from crosspath.reports.figures_drift import drift_figures
-from crosspath.types.drift import Drift, FrozenOutcome, SeriesEntry, SeriesHistory, ToolchainDrift
+from crosspath.types.drift import Drift, FrozenOutcome, SeriesEntry, ToolchainDrift
 
 DOCUMENT, MARKDOWN = "drift.json", "drift.md"
 EXIT_INFRASTRUCTURE = 5
@@ -98,11 +98,10 @@ def drift(
         notify(f"{one.evaluation or one.run} can't be read and is left out: {one.problem}")
     if not history.entries:
         raise TrackerError(f"none of the {len(history.unreadable)} evaluations of {deployment} can be read")
-    earlier = series.last_look(deployment, history.experiment)
-    evidence = earlier.toolchain.evidence if earlier else ()
-    toolchain = not_executed()
-    if frozen:
-        toolchain = _Frozen(directory, Place(executor, usual_executor, sandbox), progress, notify).executed(history, evidence)
+    source = frozen_of(history.entries)
+    evidence = evidence_of(series.last_look(deployment, history.experiment), source)
+    replayer = _Frozen(directory, Place(executor, usual_executor, sandbox), progress, notify)
+    toolchain = replayer.executed(source, evidence) if frozen else not_executed(source, evidence)
     now = clock()
     found = judge_drift(Material(history, toolchain, now), look_id(now))
     return _kept(found, series, directory, place, track, progress)
@@ -113,9 +112,19 @@ def look_id(now: float) -> str:
     return f"drift-{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{secrets.token_hex(3)}"
 
 
-def not_executed(why: str = "the frozen replies were not executed") -> ToolchainDrift:
-    """The second part where there is none."""
-    return ToolchainDrift(status="could not measure", sentence=f"could not measure: {why}")
+def evidence_of(earlier: Drift | None, source: SeriesEntry) -> tuple[FrozenOutcome, ...]:
+    """What earlier looks saw of the frozen replies, as long as they are the same replies."""
+    if earlier is None or earlier.toolchain.frozen != source.evaluation:
+        return ()
+    return earlier.toolchain.evidence
+
+
+def not_executed(
+    source: SeriesEntry, evidence: tuple[FrozenOutcome, ...], why: str = "the frozen replies were not executed"
+) -> ToolchainDrift:
+    """The second part where there is none; what is known of the replies is kept for the next look."""
+    sentence = f"could not measure: {why}"
+    return ToolchainDrift(status="could not measure", sentence=sentence, frozen=source.evaluation, evidence=evidence)
 
 
 @dataclass(frozen=True)
@@ -127,19 +136,17 @@ class _Frozen:
     progress: Progress
     notify: Callable[[str], None]
 
-    def executed(self, history: SeriesHistory, evidence: tuple[FrozenOutcome, ...]) -> ToolchainDrift:
+    def executed(self, source: SeriesEntry, evidence: tuple[FrozenOutcome, ...]) -> ToolchainDrift:
         """The second part of the look.
 
         Raises:
             ConfigError: the sandbox that was asked for does not exist.
             KeyboardInterrupt: Ctrl-C or SIGTERM.
         """
-        source = frozen_of(history.entries)
         try:
-            found = self._replayed(source, evidence)
+            return self._replayed(source, evidence)
         except BoundaryError as error:
-            found = not_executed(str(error))
-        return found.model_copy(update={"evidence": found.evidence or evidence})
+            return not_executed(source, evidence, str(error))
 
     def _replayed(self, source: SeriesEntry, evidence: tuple[FrozenOutcome, ...]) -> ToolchainDrift:
         with open_ledger(self.directory, self.notify) as ledger:
