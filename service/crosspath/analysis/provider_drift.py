@@ -1,0 +1,303 @@
+"""The same configuration sampled again: does it pass as often as in the reference, beyond what chance does?
+
+Each used day of a watch is tested against the reference by ``analysis.sequential``: the tasks are matched, the reference's own
+sampling variance is carried, and a look on every day keeps the stated rate of false alarms. What was found once stays found
+until a new reference is measured; the sentence says what the last days show by themselves.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from typing import Literal
+
+from crosspath.analysis.drift_change import Lost, change_of, day_rate, mean_rate, pooled_rate
+from crosspath.analysis.drift_signals import SIGNAL_DAYS, signals
+from crosspath.analysis.sequential import DROPS, WINDOWS, Look, Split, Tails, looks, spent, tails
+from crosspath.analysis.wording import percent, points
+from crosspath.types import Estimate
+from crosspath.types.drift import EntryTrial, ProviderDrift, SeriesEntry, Signal, TaskChange, WatchDay
+
+CHANGE_DAYS = 7
+"""Days of the change that is shown; the tests look at more windows."""
+ASKED_DROP = 0.15
+"""A drop of so much, of every task, is what a watch is made to find."""
+ENOUGH = 0.5
+"""Where such a drop is overlooked more likely than found, that nothing was found says too little."""
+NO_REFERENCE_VERDICT = "no verdict in the reference"
+
+Direction = Literal["worse", "better"]
+
+
+@dataclass(frozen=True)
+class Day:
+    """One UTC date of a watch: its evaluations are pooled."""
+
+    day: str
+    entries: tuple[SeriesEntry, ...]
+    used: bool
+    why_not: str
+    """Why it is no measurement; empty where it is used."""
+
+
+@dataclass(frozen=True)
+class _Crossing:
+    day: str
+    direction: Direction
+
+
+class _Watch:
+    """Counts of the compared tasks: in the reference, and on each day."""
+
+    def __init__(self, reference: SeriesEntry, days: Sequence[Day], set_apart: Mapping[str, str]) -> None:
+        before = _counts(reference.trials)
+        unseen = [task for task in reference.tasks if task not in before and task not in set_apart]
+        self.reference = reference
+        self.rules = reference.rules
+        self.set_apart = {**set_apart, **dict.fromkeys(unseen, NO_REFERENCE_VERDICT)}
+        self.tasks = sorted(reference.tasks.keys() - self.set_apart.keys())
+        self.before = {task: before[task] for task in self.tasks}
+        self.days = sorted(days, key=lambda day: day.day)
+        self.used = [day for day in self.days if day.used]
+        self.ordinals = [date.fromisoformat(day.day).toordinal() for day in self.used]
+
+    def trials(self, day: Day) -> list[EntryTrial]:
+        """Of the compared tasks; the reference is never compared with itself."""
+        return [trial for entry in self.entries(day) for trial in entry.trials if trial.task in self.before]
+
+    def entries(self, day: Day) -> list[SeriesEntry]:
+        return [entry for entry in day.entries if entry.evaluation != self.reference.evaluation]
+
+    def lost(self, days: Sequence[Day]) -> dict[str, Lost]:
+        """Trials without a verdict; those that were planned and are not there are missing."""
+        planned = self.planned(days)
+        seen = _counts([trial for day in days for trial in self.trials(day)])
+        unstable = dict.fromkeys(self.tasks, 0)
+        for day in days:
+            for trial in self.trials(day):
+                unstable[trial.task] += trial.unstable
+        scored = {task: seen.get(task, (0, 0))[1] for task in self.tasks}
+        return {task: Lost(max(0, planned[task] - scored[task] - unstable[task]), unstable[task]) for task in self.tasks}
+
+    def planned(self, days: Sequence[Day]) -> dict[str, int]:
+        entries = [entry for day in days for entry in self.entries(day)]
+        return {task: sum(entry.planned_trials for entry in entries if task in entry.tasks) for task in self.tasks}
+
+    @cached_property
+    def cumulated(self) -> dict[str, list[tuple[int, int]]]:
+        """Task -> passes and trials over the first 0, 1, ... used days."""
+        sums = {task: [(0, 0)] for task in self.tasks}
+        for day in self.used:
+            found = _counts(self.trials(day))
+            for task, line in sums.items():
+                passed, trials = found.get(task, (0, 0))
+                line.append((line[-1][0] + passed, line[-1][1] + trials))
+        return sums
+
+    def splits(self, start: int, at: int) -> dict[str, Split]:
+        """Of the used days from ``start`` to ``at``, both included."""
+        return {
+            task: Split(*self.before[task], line[at + 1][0] - line[start][0], line[at + 1][1] - line[start][1])
+            for task, line in self.cumulated.items()
+        }
+
+    def start_of(self, at: int, days: int) -> int:
+        """Place of the first used day of a window that ends with the used day ``at``."""
+        return next(place for place in range(at + 1) if self.ordinals[place] > self.ordinals[at] - days)
+
+
+def provider_drift(reference: SeriesEntry, days: Sequence[Day], set_apart: Mapping[str, str]) -> ProviderDrift:
+    """Whether the days since ``reference`` pass as often as it does; the rules are those of the reference.
+
+    ``set_apart``: task -> why it is not compared. The status is ``drift``, ``no drift`` or ``not enough``.
+    """
+    watch = _Watch(reference, days, set_apart)
+    shown = _days(watch)
+    found = _found(shown, watch.rules.alpha)
+    last = len(watch.used) - 1
+    splits = watch.splits(watch.start_of(last, CHANGE_DAYS), last) if watch.used else {}
+    change = next((day.change for day in reversed(shown) if day.change is not None), None)
+    chance = chance_found(watch) if watch.used else 0.0
+    status = "drift" if found else "no drift" if chance >= ENOUGH else "not enough"
+    return ProviderDrift(
+        status=status,
+        sentence=_found_words(watch, found, change, splits) if found else _not_found_words(watch, change, splits, chance),
+        reference=reference.evaluation,
+        reference_trials=reference.planned_trials,
+        tasks=len(watch.tasks),
+        set_apart=watch.set_apart,
+        alpha=watch.rules.alpha,
+        horizon_days=watch.rules.horizon_days,
+        window_days=CHANGE_DAYS,
+        change=change,
+        found_on=found.day if found else None,
+        direction=found.direction if found else None,
+        days=tuple(shown),
+        signals=_signals(watch),
+        task_changes=_task_changes(splits),
+    )
+
+
+def _counts(trials: Sequence[EntryTrial]) -> dict[str, tuple[int, int]]:
+    """Task -> passes and trials, of those with a verdict."""
+    found: dict[str, tuple[int, int]] = {}
+    for trial in trials:
+        if trial.passed is not None:
+            passed, number = found.get(trial.task, (0, 0))
+            found[trial.task] = (passed + trial.passed, number + 1)
+    return found
+
+
+# -- days ----------------------------------------------------------------------------------------------------------------
+
+
+def _days(watch: _Watch) -> list[WatchDay]:
+    smallest = _smallest(watch)
+    places = {day.day: at for at, day in enumerate(watch.used)}
+    return [_day(watch, day, places.get(day.day), smallest) for day in watch.days]
+
+
+def _day(watch: _Watch, day: Day, at: int | None, smallest: Mapping[int, Tails]) -> WatchDay:
+    counts = _counts(watch.trials(day))
+    scored = sum(trials for _, trials in counts.values())
+    compared = at is not None and scored > 0
+    return WatchDay(
+        day=day.day,
+        evaluations=tuple(entry.evaluation for entry in day.entries),
+        planned=sum(watch.planned([day]).values()),
+        scored=scored,
+        rate=day_rate(counts, watch.lost([day])),
+        change=_change(watch, at) if at is not None and compared else None,
+        p_drop=smallest[at].low if at is not None and compared else None,
+        p_rise=smallest[at].high if at is not None and compared else None,
+        used=day.used,
+        why_not=day.why_not,
+    )
+
+
+def _change(watch: _Watch, at: int) -> Estimate:
+    start = watch.start_of(at, CHANGE_DAYS)
+    return change_of(watch.splits(start, at), watch.lost(watch.used[start : at + 1]))
+
+
+def _smallest(watch: _Watch) -> dict[int, Tails]:
+    """Place of a used day -> the smallest p-values of its looks, times what they may spend."""
+    found: dict[int, Tails] = {}
+    for look in looks(watch.ordinals):
+        now = _looked(watch, look)
+        before = found.get(look.at, now)
+        found[look.at] = Tails(min(now.low, before.low), min(now.high, before.high))
+    return found
+
+
+def _looked(watch: _Watch, look: Look) -> Tails:
+    return spent(tails(list(watch.splits(look.start, look.at).values())), look.window, watch.rules.horizon_days)
+
+
+def _found(days: Sequence[WatchDay], alpha: float) -> _Crossing | None:
+    """The first day on which a drop was found; without one, the first with a rise."""
+    drop = next((day.day for day in days if day.p_drop is not None and day.p_drop <= alpha), None)
+    rise = next((day.day for day in days if day.p_rise is not None and day.p_rise <= alpha), None)
+    if drop is not None:
+        return _Crossing(drop, "worse")
+    return _Crossing(rise, "better") if rise is not None else None
+
+
+# -- how much it takes ---------------------------------------------------------------------------------------------------
+
+
+def chance_found(watch: _Watch) -> float:
+    """How likely a drop of 15 points of every task, in all of its days, is found by the best window that ends today."""
+    at = len(watch.used) - 1
+    return max(
+        chance_of_finding(
+            list(watch.splits(watch.start_of(at, window.days), at).values()),
+            watch.rules.alpha * DROPS * window.part(watch.rules.horizon_days),
+        )
+        for window in WINDOWS
+    )
+
+
+def chance_of_finding(splits: Sequence[Split], level: float, drop: float = ASKED_DROP) -> float:
+    """About how likely so many trials show a drop at ``level`` (one-sided), by the normal law; tasks pass as both sides say."""
+    from scipy.special import ndtr, ndtri  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
+
+    both = [split for split in splits if split.before_trials and split.recent_trials]
+    weights = [one.before_trials * one.recent_trials / (one.before_trials + one.recent_trials) for one in both]
+    rates = [pooled_rate(split) for split in both]
+    variance = math.fsum(weight * rate * (1 - rate) for weight, rate in zip(weights, rates, strict=True))
+    if not variance:
+        return 0.0
+    moved = math.fsum(weight * min(drop, rate) for weight, rate in zip(weights, rates, strict=True))
+    return float(ndtr((moved - 0.5) / math.sqrt(variance) + ndtri(level)))  # pyright: ignore[reportUnknownArgumentType]
+
+
+# -- signals and tasks ---------------------------------------------------------------------------------------------------
+
+
+def _signals(watch: _Watch) -> tuple[Signal, ...]:
+    if not watch.used:
+        return ()
+    last = len(watch.used) - 1
+    recent = [trial for day in watch.used[watch.start_of(last, SIGNAL_DAYS) :] for trial in watch.trials(day)]
+    before = [trial for trial in watch.reference.trials if trial.task in watch.before]
+    return signals(before, recent, watch.rules)
+
+
+def _task_changes(splits: Mapping[str, Split]) -> tuple[TaskChange, ...]:
+    changes = [
+        TaskChange(
+            task=task,
+            reference=split.before / split.before_trials,
+            recent=split.recent / split.recent_trials,
+            reference_trials=split.before_trials,
+            recent_trials=split.recent_trials,
+        )
+        for task, split in splits.items()
+        if split.recent_trials
+    ]
+    return tuple(sorted(changes, key=lambda one: (-abs(one.recent - one.reference), one.task)))
+
+
+# -- words ---------------------------------------------------------------------------------------------------------------
+
+
+def _sizes(change: Estimate | None, splits: Mapping[str, Split]) -> str:
+    both = [split for split in splits.values() if split.before_trials and split.recent_trials]
+    if change is None or change.value is None or not both:
+        return "nothing was compared over the last days"
+    recent, before = percent(mean_rate(both, "recent")), percent(mean_rate(both, "before"))
+    return (
+        f"pass rate {recent} over the last {CHANGE_DAYS} days, {before} in the reference:"
+        f" {points(change.value)} points [{points(change.low)}, {points(change.high)}] on {len(both)} tasks"
+    )
+
+
+def _found_words(watch: _Watch, found: _Crossing, change: Estimate | None, splits: Mapping[str, Split]) -> str:
+    gone = change is not None and change.low is not None and change.high is not None and change.low <= 0 <= change.high
+    by_itself = "; those days by themselves don't show it" if gone else ""
+    return (
+        f"the provider answers {found.direction} since the reference, found on {found.day}; {_sizes(change, splits)}{by_itself}"
+        f" ({_rate_words(watch)})"
+    )
+
+
+def _rate_words(watch: _Watch) -> str:
+    rules = watch.rules
+    return f"a false alarm in at most {100 * rules.alpha:g} % of watches of {rules.horizon_days} days"
+
+
+def _not_found_words(watch: _Watch, change: Estimate | None, splits: Mapping[str, Split], chance: float) -> str:
+    if not watch.tasks:
+        return "no task is left that can be compared with the reference"
+    if not watch.used:
+        why = next((f": {day.day}: {day.why_not}" for day in reversed(watch.days) if day.why_not), "")
+        return f"no day since the reference can be used{why}"
+    drop = f"a drop of {100 * ASKED_DROP:.0f} points in every task, in all of these days, would be found with a chance of"
+    if chance < ENOUGH:
+        return (
+            f"no change found, and too little was observed: {drop} about {100 * chance:.0f} %, {100 * ENOUGH:.0f} % is asked for;"
+            f" {_sizes(change, splits)}"
+        )
+    return f"no change found; {_sizes(change, splits)}; {drop} about {100 * chance:.0f} % ({_rate_words(watch)})"
