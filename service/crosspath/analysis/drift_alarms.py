@@ -28,6 +28,7 @@ _CAUSES = ("configuration", "toolchain", "provider")
 SERVED = ("model.served", "model.fingerprint")
 """Fields that an endpoint says of itself."""
 _NEW_REFERENCE = "crosspath run SPEC --reference"
+_AGAIN = "evaluate it again: crosspath run SPEC"
 _MEASURE = f"measure a reference: {_NEW_REFERENCE}"
 
 
@@ -76,7 +77,7 @@ def _configuration(look: _Look) -> Iterator[Alarm]:
     if part.status == "drift":
         yield _broken(look)
     elif part.status != "no drift":
-        yield _unmeasured("configuration", part.status, part.sentence, _MEASURE)
+        yield _unmeasured("configuration", part.status, part.sentence, _AGAIN if look.provider.reference else _MEASURE)
     if part.edited_tasks and part.status != "drift":
         tasks = listed(part.edited_tasks)
         yield Alarm(
@@ -87,13 +88,13 @@ def _configuration(look: _Look) -> Iterator[Alarm]:
             next_step=f"measure a new reference that has them: {_NEW_REFERENCE}",
             tasks=part.edited_tasks,
         )
-    if rest := _without_bearing(part):
+    if idle := _idle(look):
         yield Alarm(
             cause="configuration",
             level="notice",
-            sentence=f"configuration: {_dated(rest, part.timeline)} changed since {look.reference}; no reply depends on it",
+            sentence=f"configuration: {_dated([one.difference for one in idle], idle)} changed; no score depends on it",
             next_step="nothing has to be done",
-            fields=tuple(one.field for one in rest),
+            fields=tuple(one.difference.field for one in idle),
         )
 
 
@@ -114,11 +115,12 @@ def _broken(look: _Look) -> Alarm:
     )
 
 
-def _without_bearing(part: ConfigurationDrift) -> tuple[FieldDifference, ...]:
-    """Net differences that are no other part's business: neither breaking, nor replayed, nor said by the endpoint."""
-    told = {one.field for one in part.breaking}
-    told |= {one.difference.field for one in part.timeline if one.bearing in ("replayed", "provider")}
-    return tuple(one for one in part.since_reference if one.field not in told and one.field not in SERVED)
+def _idle(look: _Look) -> list[ConfigurationChange]:
+    """What changed with the newest evaluation and matters to nothing; a day has other trials than its reference anyway."""
+    timeline = look.configuration.timeline
+    return [
+        one for one in timeline if one.bearing == "none" and one.evaluation == look.newest and one.difference.field != "trials"
+    ]
 
 
 def _dated(differences: Sequence[FieldDifference], timeline: Sequence[ConfigurationChange]) -> str:
@@ -331,7 +333,7 @@ def _to_measure(look: _Look) -> str:
     if part.days and not part.days[-1].used:
         why = one_line(part.days[-1].why_not).rstrip(".") or "it is no measurement"
         return f"{part.days[-1].day}: {why}; see crosspath report {look.newest or 'latest'}, then crosspath run SPEC again"
-    return "evaluate it again: crosspath run SPEC"
+    return _AGAIN
 
 
 def _unmeasured(cause: DriftCause, status: PartStatus, sentence: str, step: str) -> Alarm:
