@@ -22,7 +22,9 @@ LONGEST_NAME = 60
 """Letters of a candidate's name, as specs allow them."""
 _HALF = 26
 FOR_A_GATE = "replay as deployed, for a gate"
-"""Derivation of what a gate replays: nobody asked for it as an evaluation."""
+FOR_DRIFT = "replay as deployed, for drift"
+"""Derivations of what a gate and a look at drift replay: nobody asked for it as an evaluation."""
+UNASKED = (FOR_A_GATE, FOR_DRIFT)
 MOST_NAMED = 6
 """So many paths at most are named in the words for a replay."""
 
@@ -168,6 +170,7 @@ def _resolved(source: Facts, plan: Plan) -> Resolved:
 def _spec(source: Facts, candidates: Sequence[Candidate]) -> Spec:
     """The source's spec with the new candidates in place of the old ones."""
     document: dict[str, Any] = {**source.head.spec, "models": {}, "candidates": {}}
+    document.pop("deployment", None)  # nothing is sampled here, so it is no day of a deployment
     for number, candidate in enumerate(candidates):
         axes = candidate.model_dump(mode="json", exclude={"name"})
         axes |= axes.pop("generation")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from crosspath.app import adapters
 from crosspath.app.collecting import without_collection
-from crosspath.app.derive import FOR_A_GATE
+from crosspath.app.derive import UNASKED
 from crosspath.errors import ConfigError, TrackerError
 from crosspath.store.bundle import read_bundle
 from crosspath.store.ledger import Ledger
@@ -40,11 +40,11 @@ def find_facts(ledger: Ledger, evaluation: str) -> Facts:
 
 
 def find_head(ledger: Ledger, evaluation: str) -> EvaluationHead | None:
-    """The head of an evaluation of the ledger by its id, ``latest`` (what a gate replayed is none), or the run that it was
-    logged as."""
+    """The head of an evaluation of the ledger by its id, ``latest`` (what a gate or a look at drift replayed is none), or the run
+    that it was logged as."""
     heads = ledger.heads()
     if evaluation == "latest":
-        return next((head for head in reversed(heads) if head.derivation != FOR_A_GATE), None)
+        return next((head for head in reversed(heads) if head.derivation not in UNASKED), None)
     return next((head for head in heads if evaluation in (head.id, head.mlflow_run)), None)
 
 

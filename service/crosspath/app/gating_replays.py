@@ -7,23 +7,21 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from crosspath.app import adapters
 from crosspath.app.collecting import without_collection
 from crosspath.app.derive import FOR_A_GATE, deployed_resolved
-from crosspath.app.gating_checks import replies_digest
 from crosspath.app.gating_places import GATES, NOTE
 from crosspath.app.readiness import in_sandbox
+from crosspath.app.replaying import StoredRepliesOnly, derivation_of, goes_on
 from crosspath.app.resolve import Own, Resolved
-from crosspath.app.session import Derivation, Opened, gather, give_up, open_evaluation
+from crosspath.app.session import Derivation, gather, give_up
 from crosspath.errors import StoreError, boundary
 from crosspath.pipeline.evaluate import Progress
 from crosspath.pipeline.judge import judge
 from crosspath.ports import Executor
 from crosspath.store.ledger import Ledger
-from crosspath.types import Execution, Facts, Fault, Judgement, Policy, ReplayJob, Reply, Request, Toolchain, digest
+from crosspath.types import Facts, Judgement, Policy, digest
 
 
 @dataclass(frozen=True)
@@ -63,14 +61,14 @@ class Replays:
         sandboxed = in_sandbox(plans[0], self._place.sandbox).spec
         same = {"sandbox": sandboxed.sandbox, "sandbox_limits": sandboxed.sandbox_limits, "executor": sandboxed.executor}
         plans = [replace(plan, spec=plan.spec.model_copy(update=same)) for plan in plans]
-        derivations = [_derivation(facts, names, plan) for (facts, names), plan in zip(sources, plans, strict=True)]
+        derivations = [derivation_of(facts, names, plan, FOR_A_GATE) for (facts, names), plan in zip(sources, plans, strict=True)]
         identity = digest([self._policy.model_dump(mode="json"), *(one.identity for one in derivations)])
         self._note = note = _Note(self._ledger.directory, identity)
         self._progress.began(f"replaying {len(plans)} evaluation{'s' * (len(plans) > 1)} for the gate ...")
         kind = self._place.executor or plans[0].spec.executor.kind or self._place.usual_executor
         judged: list[tuple[Facts, Judgement]] = []
         with adapters.make_executor(kind, plans[0].spec, {}) as made:
-            shared = _Shared(made)
+            shared = StoredRepliesOnly(made)
             gathered = [self._gathered(plan, one, shared, note) for plan, one in zip(plans, derivations, strict=True)]
         self._progress.began("judging ...")
         for facts in gathered:
@@ -83,57 +81,18 @@ class Replays:
         if (known := note.finished(derivation, self._ledger)) and known.lock.toolchain == executor.toolchain():
             self._notify(f"{known.head.id} was replayed before this gate was interrupted: it is kept")
             return known
-        opened = self._opened(resolved, derivation, executor)
+        opened = goes_on(self._ledger, resolved, derivation, executor, self._give_up, self._notify)
         note.add(derivation, opened.facts.head.id)
         return gather(
             self._ledger, resolved, opened, executor, generate=False, progress=_counting_anew(self._progress), notify=self._notify
         )
 
-    def _opened(self, resolved: Resolved, derivation: Derivation, executor: Executor) -> Opened:
-        """The interrupted one, unless the programs are others by now: then from the start, so that nothing is mixed."""
-        opened = open_evaluation(self._ledger, resolved, derivation)
-        if opened.resumed and opened.facts.replays and opened.facts.lock.toolchain != executor.toolchain():
-            self._notify(f"{opened.facts.head.id} was interrupted, and other programs are installed since: it is replayed anew")
-            give_up(self._ledger, opened.facts)
-            opened = open_evaluation(self._ledger, resolved, derivation)
-        elif opened.resumed:
-            self._notify(f"going on with {opened.facts.head.id}: {len(opened.facts.replays)} replays are kept")
-        return opened
-
-
-def _derivation(source: Facts, names: Sequence[str], plan: Resolved) -> Derivation:
-    trials = tuple(trial for trial in source.trials if trial.key.generation in plan.plan.generations)
-    identity = digest([source.head.id, source.head.created_at, replies_digest(trials), plan.resume_digest, *names])
-    return Derivation(source.head.id, FOR_A_GATE, trials, identity)
+    def _give_up(self, interrupted: Facts) -> None:
+        give_up(self._ledger, interrupted)
 
 
 def _counting_anew(progress: Progress) -> Progress:
     return Progress(changed=progress.changed, began=progress.began)
-
-
-class _Shared:
-    """One executor for several evaluations: each finds it open, and none closes it."""
-
-    def __init__(self, executor: Executor) -> None:
-        self._executor = executor
-        self._toolchain: Toolchain | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        return None
-
-    async def generate(self, request: Request) -> Reply | Fault:
-        raise AssertionError(f"a gate asks no model, and this would be sent: {request.key}")
-
-    async def replay(self, jobs: Sequence[ReplayJob]) -> tuple[Execution | Fault, ...]:
-        return await self._executor.replay(jobs)
-
-    def toolchain(self) -> Toolchain:
-        if self._toolchain is None:
-            self._toolchain = self._executor.toolchain()
-        return self._toolchain
 
 
 class _Note:

@@ -3,7 +3,7 @@
 import os
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +38,10 @@ from crosspath.types import (
 
 STABILITY_REPEATS = 3
 """Where a control differs, both sides are replayed so many more times."""
+
+
+Beside = Callable[[Facts, Plan, Evaluator, Progress], Awaitable[bool]]
+"""Replays what the plan does not hold; whether there was anything."""
 
 
 @dataclass(frozen=True)
@@ -147,10 +151,12 @@ def gather(
     generate: bool = True,
     progress: Progress | None = None,
     notify: Callable[[str], None] = lambda _: None,
+    beside: Sequence[Beside] | None = None,
 ) -> Facts:
     """Run one session until every planned trial and replay has facts or a fault.
 
-    ``notify`` is told when earlier sessions ran their replays with another toolchain.
+    ``notify`` is told when earlier sessions ran their replays with another toolchain. ``beside``: what is replayed beside the
+    plan once the plan is done, one after the other; None: both sides of controls that differ, then the other clean-up.
 
     Raises:
         BoundaryError: the executor, the sandbox or the ledger failed as a whole; what was done is in the ledger.
@@ -165,7 +171,8 @@ def gather(
         doing = "asking and replaying" if generate else "replaying"
         progress.began(f"{doing}: {len(resolved.plan.requests)} trials, {resolved.plan.replay_count} replays ...")
         with _first_of_group():
-            work = _gather(ledger, resolved, known, executor, session, generate, progress)
+            further = USUAL_BESIDE if beside is None else beside
+            work = _gather(ledger, resolved, known, executor, session, generate, progress, further)
             facts = run_interruptibly(work)
     return _close(ledger, facts)
 
@@ -204,6 +211,7 @@ async def _gather(
     session: int,
     generate: bool,
     progress: Progress,
+    beside: Sequence[Beside],
 ) -> Facts:
     requests = {request.key: request for request in resolved.plan.requests}
     spec = resolved.spec
@@ -223,14 +231,13 @@ async def _gather(
     )
     await evaluator.run(known, generate=generate)
     facts = ledger.facts(known.head.id)
-    if await _repeat_differing(facts, resolved.plan, evaluator):
-        facts = ledger.facts(known.head.id)
-    if await _replay_cleaned_otherwise(facts, evaluator, progress):
-        facts = ledger.facts(known.head.id)
+    for replays in beside:
+        if await replays(facts, resolved.plan, evaluator, progress):
+            facts = ledger.facts(known.head.id)
     return facts
 
 
-async def _repeat_differing(facts: Facts, plan: Plan, evaluator: Evaluator) -> bool:
+async def _repeat_differing(facts: Facts, plan: Plan, evaluator: Evaluator, _progress: Progress) -> bool:
     """Where a control differs, find out which side is unstable; whether anything was replayed."""
     observed = facts.model_copy(update={"replays": tuple(replay for replay in facts.replays if replay.execution)})
     owed = FactIndex(observed, score_replays(observed, make_validator())).repeats_owed()
@@ -249,7 +256,7 @@ async def _repeat_differing(facts: Facts, plan: Plan, evaluator: Evaluator) -> b
     return True
 
 
-async def _replay_cleaned_otherwise(facts: Facts, evaluator: Evaluator, progress: Progress) -> bool:
+async def _replay_cleaned_otherwise(facts: Facts, _plan: Plan, evaluator: Evaluator, progress: Progress) -> bool:
     """Replies that another clean-up changes, on the same path: what their format costs. Whether there are any."""
     owed = owed_replays(facts)
     trials = [trial for trial in facts.trials if trial.key in owed.keys]
@@ -257,6 +264,9 @@ async def _replay_cleaned_otherwise(facts: Facts, evaluator: Evaluator, progress
         progress.began(f"replaying {len(trials)} replies with the other clean-up ...")
         await evaluator.replay_beside(trials, owed)
     return bool(trials)
+
+
+USUAL_BESIDE: Sequence[Beside] = (_repeat_differing, _replay_cleaned_otherwise)
 
 
 def _close(ledger: Ledger, facts: Facts) -> Facts:

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
-from crosspath.types import Facts, Toolchain
+from crosspath.pipeline.axes import CellFields, differences
+from crosspath.pipeline.configurations import flat
+from crosspath.types import Facts, FieldDifference, Lock, PlannedCell, Toolchain
 
 
 def with_toolchain(facts: Facts, toolchain: Toolchain) -> Facts:
@@ -35,3 +37,15 @@ def _changes(before: Toolchain, now: Toolchain) -> Iterator[str]:
         yield f"limits {' '.join(before.limits_enforced) or 'none'} -> {' '.join(now.limits_enforced) or 'none'}"
     if set(before.limits_missing) - set(now.limits_missing):
         yield f"not in force then: {', '.join(before.limits_missing)}"
+
+
+def toolchain_fields(lock: Lock) -> dict[str, str]:
+    """Everything that a replay runs with, by its dotted name: ``toolchain.programs.bash``, ``packages.crosspath``."""
+    toolchain = lock.toolchain.model_dump(mode="json") if lock.toolchain else {"sandbox": None}
+    return flat({"toolchain": toolchain, "packages": dict(lock.packages)})
+
+
+def replayed_differences(before: tuple[Lock, PlannedCell], now: tuple[Lock, PlannedCell]) -> tuple[FieldDifference, ...]:
+    """What is other below two replays of the same replies: programs, sandbox, limits, packages, and the path with its harness."""
+    first, second = (CellFields({**toolchain_fields(lock), "transport.digest": cell.path}) for lock, cell in (before, now))
+    return differences(first, second)

@@ -120,6 +120,17 @@ class Ledger:
         with self._db.transaction():
             self._db.execute("UPDATE evaluations SET status = ?, head = ? WHERE id = ?", (head.status, head.to_json(), head.id))
 
+    def remove(self, evaluation: str) -> None:
+        """Take away an evaluation that nobody asked for, with all that was observed for it; what comes next uses its room.
+
+        Raises:
+            StoreError: nothing was taken away.
+        """
+        with self._db.transaction():
+            for table in ("sessions", "attempts", "trials", "replays"):
+                self._db.execute(f"DELETE FROM {table} WHERE evaluation = ?", (evaluation,))
+            self._db.execute("DELETE FROM evaluations WHERE id = ?", (evaluation,))
+
     def heads(self) -> tuple[EvaluationHead, ...]:
         """All evaluations, oldest first.
 
