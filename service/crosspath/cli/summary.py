@@ -1,5 +1,6 @@
 """The result of an evaluation as a command prints it: plain words, the table of cells, and where it is kept."""
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from crosspath.cli.output import print_table, say
@@ -27,6 +28,20 @@ def print_summary(evaluation: "Evaluation") -> None:
         if evaluation.opens_with:
             say(f"            {evaluation.opens_with}   opens it")
     say(f"whole report: crosspath report {evaluation.id}")
+    _print_deployment(evaluation)
+
+
+def _print_deployment(evaluation: "Evaluation") -> None:
+    """What to ask next of an evaluation that belongs to a deployment, or why it does not."""
+    section = evaluation.facts.head.spec.get("deployment")
+    if not section or evaluation.facts.head.derived_from:
+        return
+    name = shlex.quote(section["name"])
+    if evaluation.run_id is None:
+        say(f"deployment  {name} doesn't know it: it is not in MLflow (crosspath log {evaluation.id} puts it there)")
+    else:
+        kind = "the reference" if section["reference"] else "an evaluation"
+        say(f"deployment  {kind} of {name}; what changed over time: crosspath drift {name}")
 
 
 def _print_rankings(evaluation: "Evaluation") -> None:
