@@ -90,6 +90,7 @@ def drift(
     place = Path(output) if output is not None else None
     if place is not None:
         require_place(place, DOCUMENT, "look", force=force)
+    require_history(directory)
     series = adapters.make_series(directory)
     progress = progress or Progress()
     progress.began("reading the history ...")
@@ -105,6 +106,18 @@ def drift(
     now = clock()
     found = judge_drift(Material(history, toolchain, now), look_id(now))
     return _kept(found, series, directory, place, track, progress)
+
+
+def require_history(store: Path) -> None:
+    """Whoever only asks must not leave an empty store behind.
+
+    Raises:
+        ConfigError: nothing was ever logged where the history is read.
+    """
+    uri = adapters.tracking_uri(store)
+    if adapters.is_missing(uri):
+        where = f"{adapters.without_password(uri)} does not exist"
+        raise ConfigError(f"there is no history: {where}; give --store, or {adapters.TRACKING_VARIABLE}=... of the daily runs")
 
 
 def look_id(now: float) -> str:
