@@ -102,7 +102,7 @@ def toolchain(*flipped: Flip, **fields: Any) -> ToolchainDrift:
 def provider(
     value: float | None = 0.0,
     found: int | None = None,
-    days: int = 60,
+    length: int = 60,
     tasks: Sequence[str] = ("quoting/a", "heredoc/b"),
     **fields: Any,
 ) -> ProviderDrift:
@@ -118,7 +118,7 @@ def provider(
         "change": share(value, 0.07),
         "found_on": None if found is None else day(found),
         "direction": None if found is None else ("worse" if (value or 0) < 0 else "better"),
-        "days": tuple(watch_day(number, value) for number in range(1, days + 1)),
+        "days": tuple(watch_day(number, value) for number in range(1, length + 1)),
         "task_changes": () if found is None else tuple(changed),
     }
     return ProviderDrift(**values | fields)

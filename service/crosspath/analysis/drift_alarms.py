@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from crosspath.analysis.drift_naming import field_words, listed, named_value, program_name, signal_value, task_counts
+from crosspath.analysis.drift_naming import as_word, field_words, listed, named_value, program_name, signal_value, task_counts
 from crosspath.analysis.wording import NONE, points, span
 from crosspath.escaping import one_line
 from crosspath.types.drift import (
@@ -60,12 +60,12 @@ class _Look:
     @property
     def newest(self) -> str:
         """The newest evaluation of the watch; empty where there is none."""
-        return next((one_line(day.evaluations[-1]) for day in reversed(self.provider.days) if day.evaluations), "")
+        return next((day.evaluations[-1] for day in reversed(self.provider.days) if day.evaluations), "")
 
     @property
     def regate(self) -> str:
         """The command that says whether what is deployed now may stay."""
-        sides = f" --candidate {self.newest} --baseline {one_line(self.provider.reference)}" if self.newest else ""
+        sides = f" --candidate {as_word(self.newest)} --baseline {as_word(self.provider.reference)}" if self.newest else ""
         return f"crosspath gate POLICY{sides}"
 
 
@@ -172,8 +172,8 @@ def _flipped(look: _Look) -> Alarm:
         level="alarm",
         sentence=f"toolchain: {len(part.flips)} of {part.compared} frozen replies of {look.deployment} come out otherwise with"
         f" today's programs{programs}, {ways}; no reply was asked for; {task_counts(tasks)}: {listed(counted)}",
-        next_step=f"{image}look at what came out (crosspath show {one_line(part.replayed_as) or 'latest'}"
-        f" {one_line(tasks[0]) if tasks else 'TASK'}) and accept it: {_NEW_REFERENCE}",
+        next_step=f"{image}look at what came out (crosspath show {as_word(part.replayed_as or 'latest')}"
+        f" {as_word(tasks[0]) if tasks else 'TASK'}) and accept it: {_NEW_REFERENCE}",
         fields=tuple(one.field for one in part.changed),
         tasks=tasks,
     )
@@ -195,7 +195,7 @@ def _toolchain_notices(part: ToolchainDrift) -> Iterator[Alarm]:
             level="notice",
             sentence=f"toolchain: {len(part.otherwise)} of {part.compared} frozen replies keep their verdict for another cause;"
             f" {task_counts(otherwise)}: {listed(otherwise)}",
-            next_step=f"look at one: crosspath show {one_line(part.replayed_as) or 'latest'} {one_line(otherwise[0])}",
+            next_step=f"look at one: crosspath show {as_word(part.replayed_as or 'latest')} {as_word(otherwise[0])}",
             tasks=otherwise,
         )
 
@@ -229,7 +229,7 @@ def _provider(look: _Look) -> Iterator[Alarm]:
             level="notice",
             sentence=f"provider: replies of {look.deployment} look otherwise than in {look.reference}: "
             f"{'; '.join(map(_signal, signals))}; {_held(part)}",
-            next_step=f"read some replies: crosspath show {look.newest or 'latest'} TASK",
+            next_step=f"read some replies: crosspath show {as_word(look.newest or 'latest')} TASK",
             fields=tuple(one.name for one in signals),
         )
 
@@ -332,7 +332,9 @@ def _to_measure(look: _Look) -> str:
         return _MEASURE
     if part.days and not part.days[-1].used:
         why = one_line(part.days[-1].why_not).rstrip(".") or "it is no measurement"
-        return f"{part.days[-1].day}: {why}; see crosspath report {look.newest or 'latest'}, then crosspath run SPEC again"
+        return (
+            f"{part.days[-1].day}: {why}; see crosspath report {as_word(look.newest or 'latest')}, then crosspath run SPEC again"
+        )
     return _AGAIN
 
 

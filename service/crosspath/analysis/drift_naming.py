@@ -1,5 +1,6 @@
 """Foreign names and values within a sentence: on one line, cut, and only so many of them."""
 
+import shlex
 from collections.abc import Sequence
 
 from crosspath.analysis.wording import percent
@@ -23,6 +24,11 @@ def listed(names: Sequence[str], most: int = MOST_NAMED) -> str:
     shown = ", ".join(cut(one_line(name), LONGEST_NAME) for name in names[:most])
     more = len(names) - most
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+def as_word(name: str) -> str:
+    """A name as one word of a command that can be copied."""
+    return shlex.quote(one_line(name))
 
 
 def task_counts(tasks: Sequence[str]) -> str:

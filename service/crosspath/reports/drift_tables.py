@@ -22,7 +22,7 @@ def drift_blocks(drift: Drift) -> tuple[Block, ...]:
 
 
 def _more(all_rows: int, shown: int, words: str) -> tuple[str, ...]:
-    return (f"{all_rows - shown} {words}",) if all_rows > shown else ()
+    return (f"not shown: {all_rows - shown} {words}",) if all_rows > shown else ()
 
 
 # -- what changed --------------------------------------------------------------------------------------------------------
@@ -42,8 +42,8 @@ def _timeline(drift: Drift) -> Block:
         )
         for change in shown
     )
-    idle = _more(len(every), len(mattering), "changes of fields that no reply depends on are not shown")
-    lines = (*_more(len(mattering), len(shown), "earlier changes are not shown"), *idle)
+    idle = _more(len(every), len(mattering), "that no score depends on")
+    lines = (*_more(len(mattering), len(shown), "earlier"), *idle)
     return Block("Changes of the configuration", lines, ("date", "field", "before", "after", "means"), rows)
 
 
@@ -51,7 +51,7 @@ def _flips(drift: Drift) -> Block:
     part = drift.toolchain
     shown = part.flips[:MOST_FLIPS]
     columns = ("task", "reply", "before", "now", "what is said of it", "replayed now")
-    lines = _more(len(part.flips), len(shown), "more are not shown")
+    lines = _more(len(part.flips), len(shown), "more")
     return Block("Frozen replies that come out otherwise", lines, columns, tuple(map(_flip_row, shown)))
 
 
@@ -75,7 +75,7 @@ def _days(drift: Drift) -> Block:
     shown = part.days[-MOST_DAYS:]
     window = f"change over {part.window_days} days, 95 %" if part.window_days > 1 else "change, 95 %"
     found = (f"* found on this day: p, adjusted for all looks of the watch, is at most {part.alpha:g}",) if part.found_on else ()
-    lines = (*found, *_more(len(part.days), len(shown), "earlier days are not shown"))
+    lines = (*found, *_more(len(part.days), len(shown), "earlier"))
     columns = ("day", "trials", "pass rate, 95 %", window, "p", "used as a measurement")
     return Block("Days of the watch", lines, columns, tuple(_day_row(day, part.found_on) for day in shown))
 
@@ -101,7 +101,7 @@ def _chance(value: float | None) -> str:
 def _tasks(drift: Drift) -> Block:
     part = drift.provider
     shown = part.task_changes[:MOST_TASKS]
-    lines = _more(len(part.task_changes), len(shown), "more are not shown")
+    lines = _more(len(part.task_changes), len(shown), "more")
     return Block(
         "Tasks that changed most",
         lines,
@@ -138,7 +138,7 @@ def _apart(drift: Drift) -> Block:
     apart = sorted(drift.provider.set_apart.items())
     shown = apart[:MOST_APART]
     rows = tuple((one_line(task), cut(one_line(why), _LONGEST_REASON)) for task, why in shown)
-    lines = _more(len(apart), len(shown), "more are not shown")
+    lines = _more(len(apart), len(shown), "more")
     return Block("Tasks that are set apart", lines, ("task", "why"), rows)
 
 
@@ -147,7 +147,7 @@ def _effects(drift: Drift) -> Block:
     shown = having[-MOST_EFFECTS:]
     names = tuple(dict.fromkeys(effect.effect for point in shown for effect in point.effects))
     rows = tuple(_effect_row(point, names) for point in shown)
-    lines = _more(len(having), len(shown), "earlier evaluations are not shown")
+    lines = _more(len(having), len(shown), "earlier")
     return Block("Effects, in points", lines, ("date", *(name.replace("_", " ") for name in names)), rows)
 
 
@@ -181,7 +181,7 @@ def _usd(some: Sequence[SeriesPoint]) -> str:
 
 def _unreadable(drift: Drift) -> Block:
     shown = drift.unreadable[:MOST_UNREADABLE]
-    lines = [*_unreadable_lines(drift), *_more(len(drift.unreadable), len(shown), "more are not shown")]
+    lines = [*_unreadable_lines(drift), *_more(len(drift.unreadable), len(shown), "more")]
     return Block("Evaluations that can't be read", tuple(lines))
 
 

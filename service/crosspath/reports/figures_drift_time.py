@@ -12,7 +12,7 @@ from crosspath.reports.drift_words import STATE_WORDS
 from crosspath.reports.figures_dates import day_span, name_days, place_of, place_of_day
 from crosspath.reports.figures_drawing import FONT, GREY, INK, RIGHT, canvas, headed, png, put_text, short, spread
 from crosspath.reports.figures_drift_marks import LANES, Mark, marks
-from crosspath.types.drift import Drift, SeriesPoint
+from crosspath.types.drift import Drift, SeriesPoint, WatchDay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,9 +46,9 @@ def watch_over_time(drift: Drift) -> bytes:
     """Pass rate per evaluation with 95 % intervals and the reference's band, the change over the window, and numbered marks."""
     found = marks(drift)
     numbers = {id(mark): number for number, mark in enumerate(found[-MOST_NAMED:], 1)}
-    change = any(day.change is not None and day.change.value is not None for day in drift.provider.days)
+    change = _changes(drift.provider.days)
     lanes = [lane for lane in LANES if any(mark.lane == lane[0] for mark in found)]
-    below = _TITLE + _RATES + (_CHANGE + 0.15) * change
+    below = _TITLE + _RATES + (_CHANGE + 0.15) * bool(change)
     lines = len(numbers) + (len(found) > len(numbers))
     height = below + 0.1 + _LANE * len(lanes) + _TICKS + _LINE * lines + _LEGEND
     rows = _Rows(canvas(_WIDTH, height), height)
@@ -57,7 +57,7 @@ def watch_over_time(drift: Drift) -> bytes:
     _draw_rates(panels[0], drift, span)
     if change:
         panels.append(rows.axes(_TITLE + _RATES + 0.15, _CHANGE))
-        _draw_change(panels[1], drift)
+        _draw_change(panels[1], change, drift.provider.window_days)
     if lanes:
         panels.append(rows.axes(below + 0.1, _LANE * len(lanes)))
         _draw_lanes(panels[-1], lanes, found, numbers, span)
@@ -126,21 +126,25 @@ def _frame(axes: Axes, label: str) -> None:
 # -- change ----------------------------------------------------------------------------------------------------------------
 
 
-def _draw_change(axes: Axes, drift: Drift) -> None:
+def _changes(days: Sequence[WatchDay]) -> list[tuple[float, float, float, float]]:
+    """Place, value, low and high of each day that has a change, in points."""
     found: list[tuple[float, float, float, float]] = []
-    for day in drift.provider.days:
+    for day in days:
         place, change = place_of_day(day.day), day.change
         if place is None or change is None or change.value is None:
             continue
         low, high = (change.value if end is None else end for end in (change.low, change.high))
         found.append((place, 100 * change.value, 100 * low, 100 * high))
+    return found
+
+
+def _draw_change(axes: Axes, found: Sequence[tuple[float, float, float, float]], window: int) -> None:
     places, values, lows, highs = zip(*found, strict=True)
     axes.axhline(0, color=INK, linewidth=0.9)
     if len(found) == 1:
         axes.vlines(places, lows, highs, color=TREND, linewidth=1.2)
     axes.fill_between(places, lows, highs, color=TREND, alpha=0.2, linewidth=0)
     axes.plot(places, values, color=TREND, linewidth=1.6, marker="o" if len(found) == 1 else None, markersize=4.5)
-    window = drift.provider.window_days
     _frame(axes, f"change over\n{window} days, points" if window > 1 else "change,\npoints")
 
 
@@ -207,6 +211,6 @@ def _legend(figure: Figure, drift: Drift) -> None:
     if any(not day.used for day in drift.provider.days):
         hollow = Line2D([], [], color=GREY, marker="o", markerfacecolor="white", linewidth=1, label="not used as a measurement")
         handles.append(hollow)
-    if any(day.change is not None for day in drift.provider.days):
+    if _changes(drift.provider.days):
         handles.append(Line2D([], [], color=TREND, linewidth=1.6, label="change against the reference, 95 %"))
     figure.legend(handles=handles, loc="lower center", ncols=len(handles), frameon=False, fontsize=8.5)
