@@ -1,5 +1,7 @@
 """A look at a deployment: which reference, which days count, what is set apart, and when there is no answer."""
 
+from typing import Any
+
 import pytest
 
 from crosspath.pipeline.drift import Material, frozen_of, judge_drift, measured_toolchains, reference_of, touched_tasks
@@ -16,7 +18,7 @@ def look(*entries: SeriesEntry, toolchain: ToolchainDrift | None = None, after_d
     return judge_drift(Material(history, toolchain or executed(), entries[-1].created_at + after_days * DAY_S), "drift-1")
 
 
-def days(first: int, last: int, passes: float = 1.0, **changes: object) -> list[SeriesEntry]:
+def days(first: int, last: int, passes: float = 1.0, **changes: Any) -> list[SeriesEntry]:
     return [entry(number, passes, **changes) for number in range(first, last + 1)]
 
 

@@ -10,8 +10,21 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from crosspath.analysis.drift_tables import (
+    CHANGE_COLUMNS,
+    DAY_COLUMNS,
+    FLIP_COLUMNS,
+    SIGNAL_COLUMNS,
+    Rows,
+    change_rows,
+    day_rows,
+    flip_rows,
+    signal_rows,
+)
 from crosspath.app import adapters
 from crosspath.app.finding import find_facts, open_ledger
 from crosspath.app.frozen import frozen_replays
@@ -25,6 +38,9 @@ from crosspath.ports import Series
 from crosspath.reports.drift_markdown import drift_markdown
 from crosspath.reports.figures_drift import drift_figures
 from crosspath.types.drift import Drift, FrozenOutcome, SeriesEntry, ToolchainDrift
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DOCUMENT, MARKDOWN = "drift.json", "drift.md"
 EXIT_INFRASTRUCTURE = 5
@@ -45,10 +61,37 @@ class Look:
     tracking_error: str | None = None
     """Why MLflow does not hold it."""
 
+    @cached_property
+    def days(self) -> "pd.DataFrame":
+        """One row per day of the watch: pass rate (0 to 1), change against the reference (-1 to 1), what its looks found."""
+        return framed(day_rows(self.drift), DAY_COLUMNS)
+
+    @cached_property
+    def changes(self) -> "pd.DataFrame":
+        """One row per field of the configuration that changed between two evaluations, oldest first."""
+        return framed(change_rows(self.drift), CHANGE_COLUMNS)
+
+    @cached_property
+    def flips(self) -> "pd.DataFrame":
+        """One row per frozen reply that comes out otherwise with the programs of now, each time."""
+        return framed(flip_rows(self.drift), FLIP_COLUMNS)
+
+    @cached_property
+    def signals(self) -> "pd.DataFrame":
+        """One row for each thing about replies that needs no score."""
+        return framed(signal_rows(self.drift), SIGNAL_COLUMNS)
+
     @property
     def exit_code(self) -> int:
         """The look's; 5 where nothing is wrong but that MLflow does not hold it."""
         return EXIT_INFRASTRUCTURE if self.tracking_error and not self.drift.exit_code else self.drift.exit_code
+
+
+def framed(rows: Rows, columns: tuple[str, ...]) -> "pd.DataFrame":
+    """Rows as a data frame that has its columns also where there is no row."""
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=list(columns))
 
 
 def drift(
