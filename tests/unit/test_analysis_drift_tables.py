@@ -28,8 +28,13 @@ EVENTFUL = drifts.drift(
 
 @pytest.mark.parametrize(
     ("rows", "columns", "number"),
-    [(day_rows, DAY_COLUMNS, 60), (change_rows, CHANGE_COLUMNS, 1), (flip_rows, FLIP_COLUMNS, 2), (signal_rows, SIGNAL_COLUMNS, 1)],
-)  # fmt: skip
+    [
+        (day_rows, DAY_COLUMNS, 60),
+        (change_rows, CHANGE_COLUMNS, 1),
+        (flip_rows, FLIP_COLUMNS, 2),
+        (signal_rows, SIGNAL_COLUMNS, 1),
+    ],
+)
 def test_each_row_has_the_columns(rows: Callable[[Drift], Rows], columns: tuple[str, ...], number: int) -> None:
     """In their order, as many rows as there are days, changes, flips and signals."""
     found = rows(EVENTFUL)
