@@ -6,7 +6,7 @@ is racy: it is listed as unstable, from then on, and set apart.
 
 How often a racy reply is taken for a flip: where each replay passes with chance p, whatever the toolchain, and k replays were
 seen before, all alike, that takes k passes and then ``REPLAYS`` = 6 failures, or the other way round: p^k (1 - p)^6 +
-(1 - p)^k p^6, at most 5.7 % for k = 1 (at p = 1/7), 1.1 % for 2, 0.37 % for 3, 0.049 % for 6 and 0.0017 % for 14. A look whose
+(1 - p)^k p^6, at most 5.7 % for k = 1 (at p = 1/7), 1.13 % for 2, 0.40 % for 3, 0.049 % for 6 and 0.0005 % for 14. A look whose
 first replay agrees adds one to k, so that looking every day soon makes it negligible. A racy reply that was once caught with
 both outcomes is caught for good, also one that was taken for a flip: the next look with that toolchain replays it again.
 """
