@@ -26,6 +26,7 @@ from crosspath.reports.figures import evaluation_figures
 from crosspath.reports.html import report_html
 from crosspath.reports.markdown import in_short, report_markdown
 from crosspath.store.bundle_tables import FACT_TABLES, Table, judgement_tables
+from crosspath.store.migrations import BUNDLE
 from crosspath.types import (
     Contract,
     EvaluationHead,
@@ -40,8 +41,8 @@ from crosspath.types import (
     Trial,
 )
 
-FORMAT = 2
-"""Version of the layout; a reader refuses a newer one. 2: request styles, declining and held-out tasks."""
+FORMAT = BUNDLE.version
+"""Version of the layout and of the records in it; older ones are brought to it when they are read, a newer one is refused."""
 INDEX = "index.json"
 TEXT_KINDS = {"contracts": ".md", "transports": ".yaml", "suites": ".yaml", "styles": ".md"}
 """Field of ``Facts`` that holds texts -> ending of their files."""
@@ -73,13 +74,13 @@ def read_bundle(directory: Path) -> Facts:
     Raises:
         StoreError: no bundle, a torn or changed one, or one of a newer version of Crosspath.
     """
-    rows = _checked_rows(directory)
+    index = _checked_index(directory)
     with boundary(StoreError, f"reading the bundle {directory}"):
-        plan = _json(directory / "plan.json")
-        tables = {table.name: _read_table(directory, table, rows) for table in FACT_TABLES}
+        head, lock, plan = (_document(directory, part, index) for part in ("head", "lock", "plan"))
+        tables = {table.name: _read_table(directory, table, index) for table in FACT_TABLES}
         return Facts(
-            head=EvaluationHead.from_json((directory / "head.json").read_bytes()),
-            lock=Lock.from_json((directory / "lock.json").read_bytes()),
+            head=EvaluationHead.model_validate(head),
+            lock=Lock.model_validate(lock),
             cells=tuple(PlannedCell.model_validate(cell) for cell in plan["cells"]),
             not_applicable=plan["not_applicable"],
             sessions=tuple((start, end) for start, end in plan["sessions"]),
@@ -101,7 +102,7 @@ def read_trials(directory: Path) -> tuple[Trial, ...]:
     with boundary(StoreError, f"reading the bundle {directory}"):
         index = _json(directory / INDEX)
         _require_unchanged(directory / f"{table.name}.parquet", index["files"][f"{table.name}.parquet"])
-        return cast("tuple[Trial, ...]", _read_table(directory, table, index["rows"]))
+        return cast("tuple[Trial, ...]", _read_table(directory, table, index))
 
 
 def read_judgement(directory: Path) -> Judgement:
@@ -110,11 +111,11 @@ def read_judgement(directory: Path) -> Judgement:
     Raises:
         StoreError: as :func:`read_bundle`.
     """
-    rows = _checked_rows(directory)
+    index = _checked_index(directory)
     with boundary(StoreError, f"reading the bundle {directory}"):
-        rest = _json(directory / "judgement.json")
+        rest = _document(directory, "judgement", index)
         scores = Table("scores", Score, {})
-        return Judgement.model_validate(rest | {"scores": _read_table(directory, scores, rows)})
+        return Judgement.model_validate(rest | {"scores": _read_table(directory, scores, index)})
 
 
 def index_digest(directory: Path) -> str:
@@ -125,6 +126,19 @@ def index_digest(directory: Path) -> str:
     """
     with boundary(StoreError, f"reading the bundle {directory}"):
         return hashlib.sha256((directory / INDEX).read_bytes()).hexdigest()
+
+
+def drop_unlisted(directory: Path) -> None:
+    """Take away the files that the index of a downloaded bundle does not list.
+
+    Raises:
+        StoreError: no bundle, or its index can't be read.
+    """
+    with boundary(StoreError, f"reading the bundle {directory}"):
+        listed = {INDEX, *_json(directory / INDEX)["files"]}
+        for path in list(directory.rglob("*")):
+            if path.relative_to(directory).as_posix() not in listed and not stat.S_ISDIR(path.lstat().st_mode):
+                path.unlink()
 
 
 def _write_everything(facts: Facts, judgement: Judgement, into: Path, pages: bool) -> None:
@@ -188,15 +202,23 @@ def _write_table(table: Table, records: Sequence[Record], into: Path) -> int:
     return len(records)
 
 
-def _read_table(directory: Path, table: Table, rows: Mapping[str, int]) -> tuple[Record, ...]:
+def _document(directory: Path, part: str, index: Mapping[str, Any]) -> dict[str, Any]:
+    """A JSON file of the bundle as today's version writes it."""
+    return BUNDLE.upgraded(_json(directory / f"{part}.json"), index["format"], part)
+
+
+def _read_table(directory: Path, table: Table, index: Mapping[str, Any]) -> tuple[Record, ...]:
     texts = pq.read_table(directory / f"{table.name}.parquet", columns=["json"]).column("json").to_pylist()
-    if len(texts) != rows.get(table.name):
-        raise StoreError(f"bundle {directory}: {table.name}.parquet has {len(texts)} rows, the index says {rows.get(table.name)}")
-    return tuple(table.record.from_json(text) for text in texts)
+    rows, version = index["rows"].get(table.name), index["format"]
+    if len(texts) != rows:
+        raise StoreError(f"bundle {directory}: {table.name}.parquet has {len(texts)} rows, the index says {rows}")
+    if not BUNDLE.changes(table.name, version):
+        return tuple(table.record.from_json(text) for text in texts)
+    return tuple(table.record.model_validate(BUNDLE.upgraded(json.loads(text), version, table.name)) for text in texts)
 
 
-def _checked_rows(directory: Path) -> dict[str, int]:
-    """Row counts of the index, after all files were found unchanged."""
+def _checked_index(directory: Path) -> dict[str, Any]:
+    """The index, after all files were found unchanged."""
     if not (directory / INDEX).is_file():
         raise StoreError(f"no bundle of an evaluation: {directory} has no {INDEX}")
     with boundary(StoreError, f"reading the bundle {directory}"):
@@ -208,7 +230,7 @@ def _checked_rows(directory: Path) -> dict[str, int]:
         _require_same_names(directory, index["files"])
         for name, entry in index["files"].items():
             _require_unchanged(directory / name, entry)
-        return index["rows"]
+        return index
 
 
 def _require_same_names(directory: Path, listed: Mapping[str, object]) -> None:

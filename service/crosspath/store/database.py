@@ -5,8 +5,9 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,10 +22,39 @@ _NOT_AS_USUAL = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_R
 _Copy = tempfile.TemporaryDirectory[str]
 
 
+@dataclass(frozen=True)
+class Older:
+    """A schema that files of ours had once."""
+
+    version: int
+    """Its ``user_version``."""
+    tables: str
+    """Digest of its tables, see :meth:`Database.tables`: the version alone did not always tell."""
+    steps: tuple[str, ...]
+    """SQL that leads to the next one."""
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The statements that make the tables, what their version is made of, and the schemas that can be brought to this one."""
+
+    statements: Sequence[str]
+    versioned: Sequence[str]
+    older: Sequence[Older] = ()
+    """Oldest first; each leads to the next one, the last to this one."""
+    functions: Mapping[str, Callable[..., str]] = field(default_factory=dict[str, Callable[..., str]])
+    """Name -> what the steps of ``older`` may call in their SQL."""
+
+    @property
+    def version(self) -> int:
+        return schema_version(self.versioned)
+
+
 class Database:
     """One SQLite file with a given schema, opened by :meth:`to_write` or :meth:`to_read`.
 
-    ``user_version`` holds a digest of the schema, so a file with other tables is never taken for one of ours.
+    ``user_version`` holds a digest of the schema, so a file with other tables is never taken for one of ours. A known older one
+    is brought to today's in one transaction when it is opened to write; to read, a copy of it is.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, copy: _Copy | None = None) -> None:
@@ -34,29 +64,32 @@ class Database:
         self._place: tuple[int, int] | None = None
 
     @classmethod
-    def to_write(cls, path: Path, schema: Sequence[str]) -> Self:
-        """Open or create it.
+    def to_write(cls, path: Path, schema: Schema, alone: Callable[[], AbstractContextManager[None]] = nullcontext) -> Self:
+        """Open or create it. An older schema is changed within ``alone``, which keeps other writers away.
 
         Raises:
-            StoreError: it can't be written, or another version of Crosspath wrote it.
+            StoreError: it can't be written, or an unknown version of Crosspath wrote it.
         """
         _require_writable(path)
         with _told(path):
             opened = cls(path, sqlite3.connect(path, timeout=30.0, isolation_level=None, check_same_thread=False))
         with opened._closed_on_error():
             opened._create(schema)
-            opened._require_version(schema)
+            if opened._version() != schema.version:
+                opened._require_known(schema)
+                with alone():
+                    opened._migrate(schema)
             opened.execute("PRAGMA journal_mode=WAL")
             opened.execute("PRAGMA synchronous=FULL")  # what was committed survives a power cut, too
         opened._place = _place_of(path)
         return opened
 
     @classmethod
-    def to_read(cls, path: Path, schema: Sequence[str]) -> Self:
+    def to_read(cls, path: Path, schema: Schema) -> Self:
         """Open it where nothing can or may be written; one that does not exist reads as empty.
 
         Raises:
-            StoreError: it can't be read, or another version of Crosspath wrote it.
+            StoreError: it can't be read, or an unknown version of Crosspath wrote it.
         """
         if _is_empty(path):
             opened = cls(path, sqlite3.connect(":memory:", isolation_level=None))
@@ -66,8 +99,10 @@ class Database:
             connection, copy = _reading(path)
         opened = cls(path, connection, copy)
         with opened._closed_on_error():
-            opened._require_version(schema)
-        return opened
+            if opened._version() == schema.version:
+                return opened
+            opened._require_known(schema)
+            return opened._migrated_copy(schema)
 
     @contextmanager
     def _closed_on_error(self) -> Iterator[None]:
@@ -77,20 +112,59 @@ class Database:
             self.close()
             raise
 
-    def _create(self, schema: Sequence[str]) -> None:
+    def _create(self, schema: Schema) -> None:
         """Make the tables in a new file, unless another process was faster."""
         if self._is_used():
             return
         with self.transaction():
             if self._is_used():
                 return
-            for statement in schema:
+            for statement in schema.statements:
                 self.execute(statement)
-            self.execute(f"PRAGMA user_version={schema_version(schema)}")
+            self.execute(f"PRAGMA user_version={schema.version}")
 
-    def _require_version(self, schema: Sequence[str]) -> None:
-        if self._version() != schema_version(schema):
+    def _require_known(self, schema: Schema) -> None:
+        if self._steps(schema) is None:
             raise StoreError(f"{self.path}: written by another version of Crosspath; use that one, or another store (--store)")
+
+    def _steps(self, schema: Schema) -> list[str] | None:
+        """SQL that leads from these tables to today's; None: they are unknown."""
+        version, tables = self._version(), self.tables()
+        for number, one in enumerate(schema.older):
+            if (one.version, one.tables) == (version, tables):
+                return [statement for later in schema.older[number:] for statement in later.steps]
+        return None
+
+    def _migrate(self, schema: Schema) -> None:
+        """All steps in one transaction, unless another process was faster."""
+        for name, function in schema.functions.items():
+            self._connection.create_function(name, -1, function, deterministic=True)
+        with self.transaction():
+            if self._version() == schema.version:
+                return
+            self._require_known(schema)
+            for statement in self._steps(schema) or ():
+                self.execute(statement)
+            self.execute(f"PRAGMA user_version={schema.version}")
+
+    def _migrated_copy(self, schema: Schema) -> Self:
+        """A copy with today's tables, in a directory of its own that goes when it is closed."""
+        copy = tempfile.TemporaryDirectory(prefix="crosspath-")
+        try:
+            with _told(self.path):
+                opened = type(self)(self.path, sqlite3.connect(Path(copy.name) / self.path.name, isolation_level=None), copy)
+                self._connection.backup(opened._connection)
+            opened._migrate(schema)
+        except BaseException:
+            copy.cleanup()
+            raise
+        self.close()
+        return opened
+
+    def tables(self) -> str:
+        """Digest of the statements that its tables, indices and triggers were made with, whatever their white space."""
+        made = self.rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")
+        return hashlib.sha256("\n".join(" ".join(row[0].split()) for row in made).encode()).hexdigest()
 
     def _is_used(self) -> bool:
         return self.rows("SELECT count(*) FROM sqlite_master")[0][0] > 0

@@ -8,7 +8,8 @@
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,27 +18,9 @@ from pydantic import ValidationError
 from crosspath.errors import ConfigError, StoreError
 from crosspath.store.database import Database
 from crosspath.store.lease import Lease
+from crosspath.store.ledger_schemas import LEDGER
 from crosspath.store.ordering import in_order
 from crosspath.types import Attempt, EvaluationHead, Facts, Replay, Trial
-
-_NEVER = "SELECT RAISE(ABORT, 'a finished evaluation never changes')"
-_FINISHED = "(SELECT status FROM evaluations WHERE id = NEW.evaluation) = 'finished'"
-_SCHEMA = (
-    "CREATE TABLE evaluations (id TEXT PRIMARY KEY, created_at REAL, spec_digest TEXT, status TEXT, head TEXT, frame TEXT)",
-    "CREATE TABLE sessions (evaluation TEXT, number INTEGER, started_at REAL, ended_at REAL, PRIMARY KEY (evaluation, number))",
-    "CREATE TABLE attempts (evaluation TEXT, request_key TEXT, number INTEGER, state INTEGER, record TEXT,"
-    " PRIMARY KEY (evaluation, request_key, number))",
-    "CREATE TABLE trials (seq INTEGER PRIMARY KEY, evaluation TEXT, key TEXT, observed INTEGER, record TEXT)",
-    "CREATE TABLE replays (seq INTEGER PRIMARY KEY, evaluation TEXT, key TEXT, observed INTEGER, record TEXT)",
-    "CREATE INDEX trials_of ON trials (evaluation)",
-    "CREATE INDEX replays_of ON replays (evaluation)",
-    *(
-        f"CREATE TRIGGER finished_{table} BEFORE INSERT ON {table} WHEN {_FINISHED} BEGIN {_NEVER}; END"
-        for table in ("sessions", "attempts", "trials", "replays")
-    ),
-    "CREATE TRIGGER finished_evaluation BEFORE UPDATE ON evaluations WHEN OLD.status = 'finished'"
-    f" AND (NEW.status, NEW.frame, NEW.spec_digest) IS NOT (OLD.status, OLD.frame, OLD.spec_digest) BEGIN {_NEVER}; END",
-)
 
 _IN_FLIGHT, _ENDED, _LOST = 0, 1, 2
 """States of an attempt row."""
@@ -55,24 +38,33 @@ class Ledger:
         """Open or create the ledger in ``directory``; with ``reading`` only look at what is there, which needs no right to write.
 
         Raises:
-            StoreError: the directory or the file can't be written (or read), or another version of Crosspath wrote it.
+            StoreError: the directory or the file can't be written (or read), or an unknown version of Crosspath wrote it.
         """
         self.directory = directory
         self.path = directory / "ledger.db"
         self.lease = Lease(directory)
         if reading:
-            self._db = Database.to_read(self.path, _SCHEMA)
+            self._db = Database.to_read(self.path, LEDGER)
             return
         try:
             directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"{directory}: the store can't be created ({error.strerror})") from error
-        self._db = Database.to_write(self.path, _SCHEMA)
+        self._db = Database.to_write(self.path, LEDGER, self._alone)
 
     def close(self) -> None:
         """Close the file and give the lease back."""
         self._db.close()
         self.lease.release()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """While an older ledger is brought to today's tables, no process writes to it."""
+        self.lease.acquire(timeout_s=0)
+        try:
+            yield
+        finally:
+            self.lease.release()
 
     # -- evaluations ---------------------------------------------------------------------------------------------------
 
