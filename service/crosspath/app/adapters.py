@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from crosspath.errors import ConfigError
-from crosspath.ports import Executor, Model, Registry, Sandbox, Tracker, Validator
+from crosspath.ports import Executor, Model, Registry, Sandbox, Series, Tracker, Validator
 from crosspath.spec import Spec
 from crosspath.types import Reply
 
@@ -115,6 +115,17 @@ def make_registry(store: Path, uri: str | None = None) -> Registry:
     chosen = uri or tracking_uri(store)
     own = chosen == embedded_uri(store)
     return MlflowRegistry(chosen, artifact_root=(store / "mlflow-artifacts").resolve() if own else None)
+
+
+def make_series(store: Path, uri: str | None = None) -> Series:
+    """Deployments' evaluations in MLflow, at the given address or the default one; their entries are kept below the store."""
+    from crosspath.adapters.mlflow_tracker.addresses import embedded_uri
+    from crosspath.adapters.mlflow_tracker.series import MlflowSeries
+
+    chosen = uri or tracking_uri(store)
+    own = chosen == embedded_uri(store)
+    root = (store / "mlflow-artifacts").resolve() if own else None
+    return MlflowSeries(chosen, artifact_root=root, cache=store / "series")
 
 
 def make_scorer(judge: "Judge", name: str) -> Any:

@@ -33,8 +33,10 @@ from crosspath.adapters.mlflow_tracker.params import cell_params, lock_candidate
 from crosspath.adapters.mlflow_tracker.parent_note import parent_note
 from crosspath.adapters.mlflow_tracker.row_source import RowSource
 from crosspath.adapters.mlflow_tracker.rows import Row, select_rows, with_stages
+from crosspath.adapters.mlflow_tracker.series_entries import entry_content
 from crosspath.adapters.mlflow_tracker.task_sets import TaskSet, task_set
 from crosspath.analysis.decompose import as_deployed
+from crosspath.pipeline.series import entry_of
 from crosspath.reports.figures import planned_figures
 from crosspath.reports.headlines import headlines
 from crosspath.reports.markdown import in_short
@@ -80,6 +82,8 @@ class RunContent:
     prompts: tuple[str, ...] = ()
     """Contracts that this run's model was told."""
     tasks: TaskSet | None = None
+    entry: str = ""
+    """Text of the entry in its deployment's series; empty: it is of none."""
     complete: bool = True
     """False: MLflow shows the run as failed, because results are still missing, or there are none at all."""
 
@@ -173,7 +177,8 @@ def parent_name(facts: Facts) -> str:
 
 def _parent(facts: Facts, judgement: Judgement) -> RunContent:
     note = fit_note(parent_note(facts, judgement), "report.md")
-    tags = _common_tags(facts) | {"crosspath.role": "evaluation", NOTE_TAG: note}
+    entry = entry_content(entry_of(facts, judgement))
+    tags = _common_tags(facts) | {"crosspath.role": "evaluation", NOTE_TAG: note} | entry.tags
     told = tuple(text.name for text in facts.contracts)
     scored = any(cell.scored for one in judgement.decompositions for cell in one.cells)
     scored = scored or any(one.scored for one in judgement.abstentions)
@@ -185,6 +190,7 @@ def _parent(facts: Facts, judgement: Judgement) -> RunContent:
         figures=_figures(facts, judgement, None),
         prompts=told,
         tasks=task_set(facts),
+        entry=entry.text,
         complete=scored and facts.head.status == "finished",
     )
 
@@ -257,12 +263,13 @@ def _run(
     rows: tuple[Row, ...] = (),
     prompts: tuple[str, ...] = (),
     tasks: TaskSet | None = None,
+    entry: str = "",
     complete: bool = True,
 ) -> RunContent:
     """Moves params that MLflow can't hold to files, with their digest in the param's place."""
     long = {key: value for key, value in params.items() if len(value) > MAX_PARAM}
     params = {key: f"sha256:{digest(value)} (long_params/{key}.txt)" if key in long else value for key, value in params.items()}
-    return RunContent(fit_name(name), params, metrics, tags, long, figures, rows, prompts, tasks, complete)
+    return RunContent(fit_name(name), params, metrics, tags, long, figures, rows, prompts, tasks, entry, complete)
 
 
 def _common_tags(facts: Facts) -> dict[str, str]:

@@ -13,6 +13,7 @@ from crosspath.adapters.mlflow_tracker.layout import EVALUATION_TAG, IDENTITY_TA
 from crosspath.adapters.mlflow_tracker.logged_models import CandidateModels
 from crosspath.adapters.mlflow_tracker.names import NOTE_TAG, chunks, prompt_tags, shown
 from crosspath.adapters.mlflow_tracker.prompts import register_contracts
+from crosspath.adapters.mlflow_tracker.series_entries import ENTRY, SERIES_TAGS
 from crosspath.adapters.mlflow_tracker.task_sets import CONTEXT, TaskSet
 from crosspath.adapters.mlflow_tracker.traces import delete_rows, log_rows
 from crosspath.adapters.mlflow_tracker.vendor import (
@@ -148,12 +149,19 @@ class RunLogger:
         if OWN_TAG in parent.data.tags:
             self._client.delete_run(parent.info.run_id)
         elif parent.info.run_id != keep:
-            for tag in (EVALUATION_TAG, IDENTITY_TAG):
-                self._client.delete_tag(parent.info.run_id, tag)
+            self._untag(parent.info.run_id, EVALUATION_TAG, IDENTITY_TAG, LOGGED_TAG, *SERIES_TAGS)
+
+    def _untag(self, run_id: str, *tags: str) -> None:
+        there = self._client.get_run(run_id).data.tags
+        for tag in tags:
+            if tag in there:
+                self._client.delete_tag(run_id, tag)
 
     def _log_all(self, experiment: str, facts: Facts, parent_run: str | None) -> str:
         started = facts.head.created_at
         ended = max([started, *(end or start for start, end in facts.sessions)])
+        if parent_run:  # what was logged there before counts no longer, wherever this attempt may end
+            self._untag(parent_run, LOGGED_TAG, *SERIES_TAGS)
         parent = parent_run or self._create(experiment, self._content.parent, _milliseconds(started), {OWN_TAG: "true"})
         self._log_content(parent, self._adopted(parent) if parent_run else self._content.parent)
         prompts = register_contracts(self._client, experiment, self._content.contracts)
@@ -224,6 +232,10 @@ class RunLogger:
         for name in run.figures:
             if (self._bundle / name).is_file():
                 self._client.log_artifact(run_id, str(self._bundle / name), "figures")
+        if run.entry:
+            self._client.log_text(run_id, run.entry, ENTRY)
+            if ENTRY not in {one.path for one in self._client.list_artifacts(run_id, ENTRY.split("/")[0])}:
+                raise TrackerError(f"run {run.name!r}: MLflow did not keep the artifact {ENTRY}")
         if run.tasks:
             self._client.log_inputs(run_id, [_dataset_input(run.tasks)])
         _require_kept(self._client.get_run(run_id), run)

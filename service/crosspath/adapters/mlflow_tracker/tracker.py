@@ -13,11 +13,11 @@ from crosspath.adapters.mlflow_tracker.addresses import evaluation_url
 from crosspath.adapters.mlflow_tracker.connection import Connection
 from crosspath.adapters.mlflow_tracker.layout import EVALUATION_TAG, MAX_ROWS, MAX_STAGED, Layout, layout
 from crosspath.adapters.mlflow_tracker.reading import logged_traces
-from crosspath.adapters.mlflow_tracker.runs import BUNDLE, PARENT_TAG, RunLogger
+from crosspath.adapters.mlflow_tracker.runs import BUNDLE, OWN_TAG, PARENT_TAG, RunLogger
 from crosspath.adapters.mlflow_tracker.stored_trials import stored_trials
 from crosspath.adapters.mlflow_tracker.vendor import TracingClient
 from crosspath.errors import StoreError, TrackerError
-from crosspath.store.bundle import read_bundle
+from crosspath.store.bundle import drop_unlisted, read_bundle
 from crosspath.types import Facts, Judgement, LoggedTrials
 
 
@@ -97,7 +97,8 @@ class MlflowTracker:
             if not client.list_artifacts(parent, BUNDLE):
                 raise TrackerError(f"run {run_id} at {self._connection.name} holds no evaluation of Crosspath")
             found = Path(client.download_artifacts(parent, BUNDLE, str(into)))
-        _require_readable(found, run_id)
+            own = OWN_TAG in client.get_run(parent).data.tags
+        _require_readable(found, run_id, own)
         return found
 
     def trials(self, experiment: str) -> Iterator[LoggedTrials]:
@@ -123,8 +124,11 @@ class MlflowTracker:
             yield from logged_traces(client, TracingClient(self._connection.uri), named)
 
 
-def _require_readable(bundle: Path, run_id: str) -> None:
+def _require_readable(bundle: Path, run_id: str, own: bool) -> None:
+    """``own``: the run was made for this evaluation; one that somebody else opened may have files of an earlier logging."""
     try:
+        if not own:
+            drop_unlisted(bundle)
         read_bundle(bundle)
     except StoreError as error:
         raise TrackerError(f"run {run_id} holds a damaged evaluation: {error}") from error

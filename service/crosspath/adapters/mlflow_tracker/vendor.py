@@ -18,6 +18,7 @@ os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "3")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "60")
 
 from mlflow import MlflowClient
+from mlflow.artifacts import download_artifacts
 from mlflow.entities import (
     Assessment,
     AssessmentError,
@@ -69,6 +70,7 @@ __all__ = [
     "TraceState",
     "TracingClient",
     "ViewType",
+    "download_artifacts",
     "genai_scorer",
 ]
 

@@ -1,0 +1,172 @@
+"""A look at a deployment as a run of its own, and the run of its whole series, as plain data."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+
+from crosspath.adapters.mlflow_tracker.addresses import evaluation_url, run_url
+from crosspath.adapters.mlflow_tracker.gate_runs import KIND_TAG
+from crosspath.adapters.mlflow_tracker.metrics import EFFECT_VALUES, points
+from crosspath.adapters.mlflow_tracker.names import MAX_PARAM, NOTE_TAG, finite, fit_name, fit_note, shown
+from crosspath.adapters.mlflow_tracker.series_entries import DEPLOYMENT_TAG
+from crosspath.escaping import markdown
+from crosspath.types.drift import Drift, PartStatus, SeriesPoint
+
+LOOK, SERIES = "drift", "drift-series"
+"""Values of ``crosspath.kind``."""
+DRIFT_TAG, DAY_TAG, STATUS_TAG = "crosspath.drift", "crosspath.day", "crosspath.status"
+FIRST_DAY_TAG = "crosspath.first_day"
+"""The day of step 0 in the series run's charts. It stays what it was when that run was made."""
+NEWEST_TAG = "crosspath.newest_look"
+"""Run that the series run's description is of."""
+REPORT = "drift.md"
+_DAY_S = 86_400
+
+
+@dataclass(frozen=True)
+class LookRun:
+    """Everything that is written to a run, but for its artifacts."""
+
+    name: str
+    tags: dict[str, str]
+    params: dict[str, str]
+    metrics: dict[str, float]
+
+
+def day_of(seconds: float) -> str:
+    """UTC date."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d}"
+
+
+def step_of(day: str, first_day: str) -> int:
+    """Days between two UTC dates."""
+    return (date.fromisoformat(day) - date.fromisoformat(first_day)).days
+
+
+def state_words(drift: Drift) -> str:
+    """``no drift``, ``DRIFT: configuration, provider``, ``could not measure: toolchain``, ``not enough: provider``."""
+    parts: dict[str, PartStatus] = {
+        "configuration": drift.configuration.status,
+        "toolchain": drift.toolchain.status,
+        "provider": drift.provider.status,
+    }
+    status = drift.status
+    if status == "no drift":
+        return status
+    which = ", ".join(part for part, found in parts.items() if found == status)
+    return f"{'DRIFT' if status == 'drift' else status}: {which}"
+
+
+def look_run(drift: Drift, uri: str, experiment_id: str) -> LookRun:
+    """The run of a look."""
+    day = day_of(drift.created_at)
+    tags = {
+        KIND_TAG: LOOK,
+        DEPLOYMENT_TAG: shown(drift.deployment),
+        DRIFT_TAG: drift.id,
+        DAY_TAG: day,
+        STATUS_TAG: drift.status,
+        **_source(drift),
+        NOTE_TAG: fit_note(look_note(drift, uri, experiment_id), REPORT),
+    }
+    return LookRun(fit_name(f"{day} · {state_words(drift)}"), tags, _params(drift), look_metrics(drift))
+
+
+def series_tags(drift: Drift) -> dict[str, str]:
+    """What a series run is made with."""
+    first = min((point.created_at for point in drift.points), default=drift.created_at)
+    return {
+        KIND_TAG: SERIES,
+        DEPLOYMENT_TAG: shown(drift.deployment),
+        FIRST_DAY_TAG: day_of(min(first, drift.created_at)),
+        **_source(drift),
+    }
+
+
+def series_name(deployment: str, state: str = "") -> str:
+    """``drift NAME · STATE``, of the newest look."""
+    return fit_name(" · ".join(part for part in (f"drift {deployment}", state) if part))
+
+
+def series_note(look: str, link: str, first_day: str) -> str:
+    """The description of the series run: that of its newest look, and how to read the charts."""
+    where = (
+        f"Newest look: [open it]({link}). *Model metrics* has a chart of each number: step 0 is {first_day}, one step a day.\n"
+    )
+    return fit_note(f"{where}\n{look}", f"{REPORT} of the newest look")
+
+
+def _source(drift: Drift) -> dict[str, str]:
+    # MLflow shows it as the run's source: a command that gives all of it anew.
+    return {"mlflow.source.name": f"crosspath drift {shown(drift.deployment)}", "mlflow.source.type": "LOCAL"}
+
+
+def _params(drift: Drift) -> dict[str, str]:
+    params = {
+        "status": drift.status,
+        "configuration": drift.configuration.status,
+        "toolchain": drift.toolchain.status,
+        "provider": drift.provider.status,
+        "candidate": drift.candidate,
+    }
+    return {key: shown(value)[:MAX_PARAM] or "(empty)" for key, value in params.items()}
+
+
+def look_metrics(drift: Drift) -> dict[str, float]:
+    """What the charts have a line of; what was not measured on that day is left out."""
+    newest, provider = _of_today(drift), drift.provider
+    reference = next((point for point in drift.points if point.evaluation == provider.reference), None)
+    today = next((day for day in provider.days if day.day == day_of(drift.created_at)), None)
+    numbers: dict[str, float | int | None] = {
+        "pass_rate": newest.rate.value if newest else None,
+        "reference_rate": reference.rate.value if reference else None,
+        "change_pp": points(provider.change.value) if provider.change else None,
+        "change_lo": points(provider.change.low) if provider.change else None,
+        "change_hi": points(provider.change.high) if provider.change else None,
+        "alarms": sum(alarm.level == "alarm" for alarm in drift.alarms),
+        "flips": len(drift.toolchain.flips) if drift.toolchain.status in ("drift", "no drift") else None,
+        "fields_changed": len(drift.configuration.since_reference),
+        "missing": 1 - today.scored / today.planned if today and today.planned else None,
+        "requests": newest.requests if newest else None,
+        "cost_usd": newest.cost_usd if newest else None,
+    }
+    effects = {one.effect: one.estimate.value for one in newest.effects} if newest else {}
+    return finite(numbers | {name: points(effects[effect]) for effect, name in EFFECT_VALUES.items() if effect in effects})
+
+
+def _of_today(drift: Drift) -> SeriesPoint | None:
+    """The newest evaluation, unless it is older than a day."""
+    newest = max(drift.points, key=lambda point: point.created_at, default=None)
+    return newest if newest and drift.created_at - newest.created_at < _DAY_S else None
+
+
+def look_note(drift: Drift, uri: str, experiment_id: str) -> str:
+    """What a look found, as Markdown: the alarms first, then a line for each part, then where it comes from."""
+    alarms = [f"- **{alarm.cause}**: {markdown(alarm.sentence)} {_next_step(alarm.next_step)}".rstrip() for alarm in drift.alarms]
+    parts = (("configuration", drift.configuration), ("toolchain", drift.toolchain), ("provider", drift.provider))
+    lines = [f"- {name}, {part.status}: {markdown(part.sentence)}" for name, part in parts]
+    blocks = [
+        f"# {markdown(state_words(drift))}",
+        "\n".join(alarms),
+        "\n".join(lines),
+        "\n".join(_links(drift, uri, experiment_id)),
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _next_step(text: str) -> str:
+    return f"*Next: {markdown(text)}*" if text else ""
+
+
+def _links(drift: Drift, uri: str, experiment_id: str) -> Iterator[str]:
+    newest = max(drift.points, key=lambda point: point.created_at, default=None)
+    reference = next((point for point in drift.points if point.evaluation == drift.provider.reference), None)
+    for word, point in (("newest evaluation", newest), ("reference", reference)):
+        if point and point.run:
+            yield f"- {word}: [{markdown(point.evaluation)}]({evaluation_url(uri, experiment_id, point.run)})"
+    yield f"- everything: `{REPORT}` and `drift.json` under *Artifacts*"
+
+
+def look_url(uri: str, experiment_id: str, run_id: str) -> str:
+    """The page of a look, which opens with its description."""
+    return run_url(uri, experiment_id, run_id)
