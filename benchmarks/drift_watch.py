@@ -306,7 +306,7 @@ def replies(random: np.random.Generator, trials: int) -> list[EntryTrial]:
 def selection(number: int) -> None:
     print(f"\nTasks are chosen on one sample and sampled again, nothing changes: {number:,} choices of 24 of {PUBLISHED} tasks.")
     print(
-        "points: pass rate on the sample they were chosen on, less the true one; alarms: watches that find something within 60 days"
+        "points: pass rate on the sample they were chosen on, less the true one; alarms: watches of 60 days that find something"
     )
     for trials in (1, 3, 10):
         for name, law in LAWS.items():

@@ -47,10 +47,10 @@ def change_of(splits: Mapping[str, Split], lost: Mapping[str, Lost]) -> Estimate
         )  # fmt: skip
     before, recent = (mean_rate(list(both.values()), side) for side in ("before", "recent"))
     low, high = change_interval(list(both.values()))
-    worst, best = _bounds(both, lost)
+    worst, best = _bounds(splits, lost)
     return Estimate(
         value=recent - before, low=low, high=high, n=sum(split.recent_trials for split in both.values()), missing=missing,
-        unstable=unstable, worst=worst - before, best=best - before, estimand="these_tasks", method=METHOD,
+        unstable=unstable, worst=worst, best=best, estimand="these_tasks", method=METHOD,
     )  # fmt: skip
 
 
@@ -102,13 +102,14 @@ def _ends(rate: float, tasks: Sequence[tuple[float, int]]) -> _Ends:
     return _Ends(max(0.0, min(rate, centre - half)), min(1.0, max(rate, centre + half)))
 
 
-def _bounds(both: Mapping[str, Split], lost: Mapping[str, Lost]) -> tuple[float, float]:
-    """Mean recent rates if all that is lost had failed, and had passed."""
-    away = {task: sum(lost.get(task, (0, 0))) for task in both}
-    whole = {task: split.recent_trials + away[task] for task, split in both.items()}
-    worst = math.fsum(split.recent / whole[task] for task, split in both.items()) / len(both)
-    best = math.fsum((split.recent + away[task]) / whole[task] for task, split in both.items()) / len(both)
-    return worst, best
+def _bounds(splits: Mapping[str, Split], lost: Mapping[str, Lost]) -> tuple[float, float]:
+    """The change if all recent trials that are lost had failed, and had passed; tasks that are lost altogether included."""
+    away = {task: sum(lost.get(task, (0, 0))) for task in splits}
+    planned = [(one, away[task]) for task, one in splits.items() if one.before_trials and one.recent_trials + away[task]]
+    before = math.fsum(one.before / one.before_trials for one, _ in planned)
+    worst = math.fsum(one.recent / (one.recent_trials + gone) for one, gone in planned)
+    best = math.fsum((one.recent + gone) / (one.recent_trials + gone) for one, gone in planned)
+    return (worst - before) / len(planned), (best - before) / len(planned)
 
 
 def day_rate(counts: Mapping[str, tuple[int, int]], lost: Mapping[str, Lost]) -> Estimate | None:

@@ -16,7 +16,7 @@ DROP = 0.15
 WITHIN_DAYS = 14
 _SIMULATED = 200
 MARGIN = 0.8
-"""Of passes that are a sum of independent Bernoulli variables (as hypergeometric ones are) no tail is so much below the normal."""
+"""A sum of independent Bernoulli variables, as a hypergeometric one is, has no tail so much below the normal one."""
 
 Counts = NDArray[np.int64]
 Rates = NDArray[np.float64]
