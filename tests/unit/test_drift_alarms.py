@@ -131,7 +131,7 @@ class TestProvider:
         alarm = only(served_changed(48), None, provider(-0.128, 49))
         assert (alarm.cause, alarm.level) == ("provider", "alarm")
         assert alarm.sentence == (
-            "provider: support-bot answers worse, found on 2026-11-20: -12.8 points (-19.8 to -5.8) on 24 tasks against the"
+            "provider: support-bot answers worse, found on 2026-11-20: -12.8 points [-19.8, -5.8] on 24 tasks against the"
             f" reference {REFERENCE}, most on quoting/a, heredoc/b; the served model changed from x-0501 to x-1101 on 2026-11-19"
         )
         assert alarm.tasks == ("quoting/a", "heredoc/b")
@@ -149,8 +149,7 @@ class TestProvider:
         days = tuple(watch_day(number, -0.12 if number == 30 else -0.01) for number in range(1, 61))
         sentence = only(None, None, provider(-0.128, 30).model_copy(update={"days": days, "change": share(-0.01, 0.07)})).sentence
         assert (
-            "-12.0 points (-19.0 to -5.0) then and -1.0 points (-8.0 to +6.0) over the last 7 days (it may be gone again)"
-            in sentence
+            "-12.0 points [-19.0, -5.0] then and -1.0 points [-8.0, +6.0] over the last 7 days (it may be gone again)" in sentence
         )
 
     def test_another_served_model_with_the_same_rate(self) -> None:
@@ -158,7 +157,7 @@ class TestProvider:
         notice = only(served_changed(48))
         assert (notice.cause, notice.level, notice.fields) == ("provider", "notice", ("model.served",))
         assert (
-            "from x-0501 to x-1101 on 2026-11-19; no change of the pass rate was found (0.0 points (-7.0 to +7.0))"
+            "from x-0501 to x-1101 on 2026-11-19; no change of the pass rate was found: 0.0 points [-7.0, +7.0]"
             in notice.sentence
         )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from crosspath.analysis.drift_naming import as_word, field_words, listed, named_value, program_name, signal_value, task_counts
-from crosspath.analysis.wording import NONE, points, span
+from crosspath.analysis.wording import points
 from crosspath.escaping import one_line
 from crosspath.types.drift import (
     Alarm,
@@ -27,8 +27,10 @@ _LEVELS = ("alarm", "unmeasured", "notice")
 _CAUSES = ("configuration", "toolchain", "provider")
 SERVED = ("model.served", "model.fingerprint")
 """Fields that an endpoint says of itself."""
+_NO_NEWS = ("trials", "commit", "dirty")
+"""A day has other trials than its reference anyway, and whose code is committed says nothing of what is deployed."""
 _NEW_REFERENCE = "crosspath run SPEC --reference"
-_AGAIN = "evaluate it again: crosspath run SPEC"
+_AGAIN = "go on evaluating it: crosspath run SPEC"
 _MEASURE = f"measure a reference: {_NEW_REFERENCE}"
 
 
@@ -116,11 +118,9 @@ def _broken(look: _Look) -> Alarm:
 
 
 def _idle(look: _Look) -> list[ConfigurationChange]:
-    """What changed with the newest evaluation and matters to nothing; a day has other trials than its reference anyway."""
-    timeline = look.configuration.timeline
-    return [
-        one for one in timeline if one.bearing == "none" and one.evaluation == look.newest and one.difference.field != "trials"
-    ]
+    """What changed with the newest evaluation and matters to nothing."""
+    changed = (one for one in look.configuration.timeline if one.bearing == "none" and one.evaluation == look.newest)
+    return [one for one in changed if one.difference.field not in _NO_NEWS]
 
 
 def _dated(differences: Sequence[FieldDifference], timeline: Sequence[ConfigurationChange]) -> str:
@@ -279,8 +279,8 @@ def _sizes(part: ProviderDrift) -> str:
 def _interval(change: Estimate | None) -> str:
     if change is None or change.value is None:
         return "an unknown size"
-    ends = span(change.low, change.high, signed=True)
-    return f"{points(change.value)} points" + ("" if ends == NONE else f" ({ends})")
+    ends = f" [{points(change.low)}, {points(change.high)}]" if change.low is not None and change.high is not None else ""
+    return f"{points(change.value)} points{ends}"
 
 
 def _moved_tasks(part: ProviderDrift) -> tuple[str, ...]:
@@ -316,7 +316,7 @@ def _served_words(served: Iterable[ConfigurationChange]) -> str:
 def _held(part: ProviderDrift) -> str:
     if part.change is None or part.change.value is None:
         return "whether the pass rate changed is not known"
-    return f"no change of the pass rate was found ({_interval(part.change)})"
+    return f"no change of the pass rate was found: {_interval(part.change)}"
 
 
 def _signal(signal: Signal) -> str:
@@ -339,6 +339,6 @@ def _to_measure(look: _Look) -> str:
 
 
 def _unmeasured(cause: DriftCause, status: PartStatus, sentence: str, step: str) -> Alarm:
-    said = one_line(sentence).rstrip(".")
     words = "not enough was observed" if status == "not enough" else "could not measure"
+    said = one_line(sentence).rstrip(".").removeprefix(f"{words}: ")
     return Alarm(cause=cause, level="unmeasured", sentence=f"{cause}: {words}: {said}", next_step=step)

@@ -42,7 +42,7 @@ def _timeline(drift: Drift) -> Block:
         )
         for change in shown
     )
-    idle = _more(len(every), len(mattering), "that no score depends on")
+    idle = _more(len(every), len(mattering), "that no score depends on") if mattering else ()
     lines = (*_more(len(mattering), len(shown), "earlier"), *idle)
     return Block("Changes of the configuration", lines, ("date", "field", "before", "after", "means"), rows)
 
@@ -99,9 +99,9 @@ def _chance(value: float | None) -> str:
 
 
 def _tasks(drift: Drift) -> Block:
-    part = drift.provider
-    shown = part.task_changes[:MOST_TASKS]
-    lines = _more(len(part.task_changes), len(shown), "more")
+    changed = [one for one in drift.provider.task_changes if one.recent != one.reference]
+    shown = changed[:MOST_TASKS]
+    lines = _more(len(changed), len(shown), "more")
     return Block(
         "Tasks that changed most",
         lines,

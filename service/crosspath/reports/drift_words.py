@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from crosspath.analysis.wording import percent
-from crosspath.types.drift import Alarm, Bearing, Drift, PartStatus
+from crosspath.types.drift import Alarm, Bearing, Drift, PartStatus, ToolchainDrift
 
 STATE_WORDS: dict[PartStatus, str] = {
     "no drift": "NO DRIFT",
@@ -33,7 +33,7 @@ def about(drift: Drift) -> str:
     """Who is watched, since when, and against what."""
     days = [day_of(point.created_at) for point in drift.points]
     count = f"{len(days)} evaluation{'s' * (len(days) != 1)}"
-    span = f"{count} from {days[0]} to {days[-1]}" if days else "no evaluation"
+    span = f"{count} from {days[0]} to {days[-1]}" if len(set(days)) > 1 else f"{count} on {days[0]}" if days else "no evaluation"
     reference = next((point for point in drift.points if point.evaluation == drift.provider.reference), None)
     since = f", {day_of(reference.created_at)}" if reference else ""
     against = f"reference {drift.provider.reference} ({drift.provider.reference_trials} trials a task{since})"
@@ -41,12 +41,21 @@ def about(drift: Drift) -> str:
 
 
 def parts(drift: Drift) -> tuple[tuple[str, PartStatus, str], ...]:
-    """Name, status and sentence of the three parts, in the order in which they are read."""
+    """Name, status and sentence of the three parts, in the order in which they are read; no sentence is said twice."""
+    unmeasured = {alarm.cause for alarm in drift.alarms if alarm.level == "unmeasured"}
+    provider = "see above" if "provider" in unmeasured else drift.provider.sentence.rstrip(".")
     return (
-        ("configuration", drift.configuration.status, drift.configuration.sentence),
-        ("toolchain", drift.toolchain.status, f"{drift.toolchain.sentence.rstrip('.')}; {_sent(drift)}"),
-        ("provider", drift.provider.status, f"{drift.provider.sentence.rstrip('.')}; {false_alarms(drift)}"),
+        ("configuration", drift.configuration.status, drift.configuration.sentence.rstrip(".")),
+        ("toolchain", drift.toolchain.status, "see above" if "toolchain" in unmeasured else _toolchain(drift.toolchain)),
+        ("provider", drift.provider.status, f"{provider}; {false_alarms(drift)}"),
     )
+
+
+def _toolchain(part: ToolchainDrift) -> str:
+    sentence = part.sentence.rstrip(".")
+    if "request" in sentence and not part.requests:
+        return sentence
+    return f"{sentence}; {part.requests or 'no'} request{'s' * (part.requests > 1)} sent for it"
 
 
 def false_alarms(drift: Drift) -> str:
@@ -56,10 +65,6 @@ def false_alarms(drift: Drift) -> str:
         f"at most {percent(provider.alpha).replace('.0 ', ' ')} of watches of {provider.horizon_days} days"
         " raise a false alarm, looked at every day"
     )
-
-
-def _sent(drift: Drift) -> str:
-    return f"{drift.toolchain.requests} requests were sent for it"
 
 
 def alarm_lines(alarm: Alarm) -> Iterator[str]:
