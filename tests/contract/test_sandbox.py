@@ -403,6 +403,13 @@ class TestRealSandboxes:
         """The toolchain names the programs that replies meet."""
         assert {"bash", "sh", "coreutils"} <= set(real.describe().programs)
 
+    def test_image(self, real: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It names the image as the environment does, because a process inside can't know its digest; else the system."""
+        monkeypatch.delenv("CROSSPATH_IMAGE", raising=False)
+        assert real.describe().image
+        monkeypatch.setenv("CROSSPATH_IMAGE", "registry.example/bot@sha256:0123")
+        assert real.describe().image == "registry.example/bot@sha256:0123"
+
 
 def test_without_bubblewrap() -> None:
     """Where bubblewrap is missing nothing is executed, and the message says what to install."""

@@ -193,3 +193,5 @@ class Toolchain(Record):
     """Name -> first line of its version text (bash, sh, python3, git, ...)."""
     platform: str = ""
     python: str = ""
+    image: str = ""
+    """The image that the worker runs in: what ``$CROSSPATH_IMAGE`` says there, else the system's own name and version."""

@@ -21,6 +21,9 @@ COREUTILS = (
     "sort", "tail", "tee", "touch", "tr", "uniq", "wc",
 )  # fmt: skip
 """Those that replies call most; they share one line."""
+IMAGE_VARIABLE = "CROSSPATH_IMAGE"
+"""Name of the environment variable that says which image this is: a process inside can't know its digest."""
+_DEBIAN_VERSION = Path("/etc/debian_version")
 _LIBRARIES = ("/usr/local/lib", "/usr/lib", "/lib", "/usr/lib64", "/lib64")
 _MOST_BYTES = 32 * 1024 * 1024
 """A larger program (node) is told by its size."""
@@ -57,7 +60,18 @@ def toolchain(sandbox: str, enforced: Sequence[str], missing: Sequence[str], run
         programs=dict(sorted((programs | _besides()).items())),
         platform=platform.platform(),
         python=sys.version.split()[0],
+        image=os.environ.get(IMAGE_VARIABLE) or _system(),
     )
+
+
+def _system() -> str:
+    """``Debian GNU/Linux 12 (bookworm), 12.11``; empty where the system does not say."""
+    try:
+        name = platform.freedesktop_os_release().get("PRETTY_NAME", "")
+        full = _DEBIAN_VERSION.read_text("ascii", "replace").strip() if _DEBIAN_VERSION.is_file() else ""
+    except OSError:
+        return ""
+    return ", ".join(filter(None, (name, full)))
 
 
 def _described(name: str, file: str, version: str) -> str:
