@@ -10,6 +10,7 @@ from crosspath.app.costs import TYPICAL_REPLY_TOKENS, PlanCosts, money, plan_cos
 from crosspath.app.evaluation import Evaluation
 from crosspath.app.plan_power import policy_document, policy_lines
 from crosspath.app.plan_precision import precision_document, precision_lines
+from crosspath.app.plan_watch import like_tasks, watch_document, watch_lines
 from crosspath.app.readiness import check_prices, check_suites, missing_keys, resolved_spec
 from crosspath.app.resolve import Resolved
 from crosspath.errors import ConfigError
@@ -55,6 +56,7 @@ def plan_document(
         "rough_duration_s": round(costs.duration_s, 1),
         "precision": _precision(resolved.plan, like, asked=policy is None),
         "policy": policy_document(policy, resolved.plan, like, candidate) if policy else None,
+        "watch": watch_document(resolved, like_tasks(like, candidate, resolved)),
         "limits": resolved.spec.limits.model_dump(mode="json"),
         "warnings": list(_warnings(resolved, costs)),
         "cells": [_cell(resolved, cell) for cell in resolved.plan.cells],
@@ -139,6 +141,7 @@ def plan_text(document: dict[str, Any]) -> str:
         f"duration                about {_duration(document['rough_duration_s'])}",
         *precision_lines(document["precision"]),
         *(policy_lines(document["policy"]) if document["policy"] else ()),
+        *watch_lines(document["watch"]),
         "",
         "cells (told / done):",
     ]

@@ -67,6 +67,7 @@ def _tree() -> typer.Typer:
         recommend_command,
         registry_commands,
         scan_command,
+        sentinel_command,
         style_commands,
     )
 
@@ -79,6 +80,7 @@ def _tree() -> typer.Typer:
     compare_command.register(app)
     noise_command.register(app)
     scan_command.register(app)
+    sentinel_command.register(app)
     card_commands.register(app)
     gate_command.register(app)
     drift_command.register(app)
