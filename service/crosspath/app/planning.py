@@ -54,7 +54,7 @@ def plan_document(
         "worst_tokens": costs.worst.tokens,
         "models_without_price": list(costs.unpriced),
         "rough_duration_s": round(costs.duration_s, 1),
-        "precision": _precision(resolved.plan, like, asked=policy is None),
+        "precision": _precision(resolved.plan, like, asked=policy is None and resolved.spec.deployment is None),
         "policy": policy_document(policy, resolved.plan, like, candidate) if policy else None,
         "watch": watch_document(resolved, like_tasks(like, candidate, resolved)),
         "limits": resolved.spec.limits.model_dump(mode="json"),
@@ -139,7 +139,7 @@ def plan_text(document: dict[str, Any]) -> str:
         f"cost                    {_cost(document)}",
         f"tokens at worst         {document['worst_tokens']}",
         f"duration                about {_duration(document['rough_duration_s'])}",
-        *precision_lines(document["precision"]),
+        *(() if _one_cell_watched(document) else precision_lines(document["precision"])),
         *(policy_lines(document["policy"]) if document["policy"] else ()),
         *watch_lines(document["watch"]),
         "",
@@ -157,6 +157,11 @@ def plan_text(document: dict[str, Any]) -> str:
     ]
     lines += [f"! {warning}" for warning in document["warnings"]]
     return "\n".join(lines)
+
+
+def _one_cell_watched(document: dict[str, Any]) -> bool:
+    """A watch of one cell has no effect that could be precise."""
+    return document["watch"] is not None and len(document["cells"]) == 1
 
 
 def _of_another_clean_up(document: dict[str, Any]) -> str:

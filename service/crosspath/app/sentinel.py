@@ -21,7 +21,7 @@ from crosspath.app.sentinel_files import Moved
 from crosspath.errors import ConfigError
 from crosspath.escaping import one_line
 from crosspath.spec import Spec, load_spec
-from crosspath.spec.resolution import near
+from crosspath.spec.resolution import name_problem, near
 from crosspath.tasks.writing import yaml_text
 from crosspath.types import Candidate, Task
 
@@ -70,6 +70,8 @@ def watch_spec(spec: Path, evaluation: Evaluation, candidate: str | None, output
     deployment = asked.deployment or (read.deployment.name if read.deployment else None)
     if deployment is None:
         raise ConfigError("is missing: name the deployment, such as --deployment support-bot", field="--deployment")
+    if problem := name_problem(deployment):
+        raise ConfigError(f"{deployment!r} {problem}", field="--deployment")
     one = _candidate(read, str(spec), evaluation, candidate)
     usable = _usable(evaluation, one.name, planned(read, base).tasks)
     if len(usable) < asked.tasks:
