@@ -2,6 +2,7 @@
 
 import hashlib
 import pickle
+import re
 import time
 from collections.abc import Iterator
 
@@ -401,7 +402,10 @@ class TestRealSandboxes:
 
     def test_versions(self, real: Sandbox) -> None:
         """The toolchain names the programs that replies meet."""
-        assert {"bash", "sh", "coreutils"} <= set(real.describe().programs)
+        programs = real.describe().programs
+        assert {"awk", "bash", "sh", "coreutils", "grep", "sed", "others", "libraries"} <= set(programs)
+        for name in ("awk", "bash", "sh", "grep", "sed"):
+            assert re.search(r"(^|, )/\S+ sha256 [0-9a-f]{12}$", programs[name]), programs[name]
 
     def test_image(self, real: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
         """It names the image as the environment does, because a process inside can't know its digest; else the system."""

@@ -76,6 +76,14 @@ class TestFlips:
         found = toolchain_drift(Look((reply([RIGHT], [WRONG] * REPLAYS), *steady(3)), "old", "old"), ())
         assert (found.status, found.unstable) == ("no drift", (("t", 0),))
 
+    def test_what_is_not_recorded(self) -> None:
+        """Where replies of several tasks turn at once with the very toolchain of before, there is no answer: not the next day."""
+        replies = [reply([RIGHT], [WRONG] * REPLAYS, f"t{number}") for number in range(3)]
+        found = toolchain_drift(Look((*replies, *steady(9)), "old", "old"), ())
+        assert (found.status, len(found.unstable)) == ("could not measure", 3)
+        assert "3 of these came out otherwise each time in this look, though no recorded program differs" in found.sentence
+        assert toolchain_drift(Look((*replies, *steady(9)), "old", "old"), found.evidence).status == "no drift"
+
     def test_otherwise(self) -> None:
         """The same verdict for another cause, or told otherwise each time, is listed and no drift; not each time is neither."""
         found = toolchain_drift(look(reply([WRONG], [LOUD] * REPLAYS), reply([WRONG], [LOUD] * AGAIN + [WRONG], "u")), ())

@@ -11,7 +11,7 @@ first replay agrees adds one to k, so that looking every day soon makes it negli
 both outcomes is caught for good, also one that was taken for a flip: the next look with that toolchain replays it again.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from crosspath.types.drift import Flip, FrozenOutcome, PartStatus, ToolchainDrift
@@ -21,6 +21,10 @@ AGAIN = 5
 REPLAYS = 1 + AGAIN
 MAX_MISSING = 0.2
 """With a larger share of replies that could not be compared, finding nothing says nothing."""
+SUDDEN_TASKS = 3
+"""Where replies of so many tasks turn at once, each time, with a toolchain that showed them the other way, something that is not
+recorded is likelier to have changed than all of them to be racy: there is no answer, and the sentence says so. Only that look can
+tell; from the next one on they are unstable like others."""
 MOST_TOOLCHAINS = 64
 """So many toolchains are remembered in full; of older ones only what shows that a reply is racy."""
 _NAMED = 3
@@ -65,6 +69,12 @@ class FrozenReply:
         return bool(self.before and self.now)
 
     @property
+    def turned(self) -> bool:
+        """Every replay of now came out the other way than every one before."""
+        before, now = ({one.passed for one in seen} for seen in (self.before, self.now))
+        return len(self.now) >= REPLAYS and len(before) == len(now) == 1 and before != now
+
+    @property
     def differs(self) -> bool:
         """The first replay of now came out otherwise, so that it is to be replayed ``AGAIN`` more times."""
         return self.observed and self.now[0].told != self.before[0].told
@@ -87,25 +97,28 @@ def toolchain_drift(look: Look, earlier: Sequence[FrozenOutcome]) -> ToolchainDr
     The caller adds what it alone knows: names, and the fields that changed.
     """
     evidence = updated(earlier, look)
-    racy = _racy(evidence)
+    found = _sorted(look, _racy(evidence))
+    known = _racy(earlier)
+    sudden = [one for one in look.replies if one.turned and not one.racy and one.key in set(found.unstable) - known]
+    said = {"status": _status(found, sudden), "sentence": _sentence(found, len(sudden))}
+    return found.model_copy(update={**said, "toolchain": look.now, "evidence": _remembered(evidence)})
+
+
+def _sorted(look: Look, racy: Collection[_Key]) -> ToolchainDrift:
+    """Which replies are unstable, compared or missing, and what became of those compared."""
     unstable = [one for one in look.replies if one.racy or one.key in racy]
     steady = [one for one in look.replies if not (one.racy or one.key in racy)]
     compared = [one for one in steady if one.observed and not (one.differs and len(one.now) < REPLAYS)]
-    flips = [one for one in compared if one.now[0].passed != one.before[0].passed]
-    otherwise = [one for one in compared if _told_otherwise(one)]
-    found = ToolchainDrift(
+    return ToolchainDrift(
         status="no drift",
         sentence="",
         replies=len(look.replies),
         compared=len(compared),
         missing=len(steady) - len(compared),
-        flips=tuple(map(_flip, flips)),
-        otherwise=tuple(map(_flip, otherwise)),
+        flips=tuple(_flip(one) for one in compared if one.now[0].passed != one.before[0].passed),
+        otherwise=tuple(_flip(one) for one in compared if _told_otherwise(one)),
         unstable=tuple(one.key for one in unstable),
-        toolchain=look.now,
-        evidence=_remembered(evidence),
     )
-    return found.model_copy(update={"status": status_of(found), "sentence": sentence_of(found)})
 
 
 def updated(earlier: Sequence[FrozenOutcome], look: Look) -> tuple[FrozenOutcome, ...]:
@@ -173,19 +186,19 @@ def _flip(reply: FrozenReply) -> Flip:
 # -- words ---------------------------------------------------------------------------------------------------------------
 
 
-def status_of(found: ToolchainDrift) -> PartStatus:
+def _status(found: ToolchainDrift, sudden: Sequence[FrozenReply]) -> PartStatus:
     """A flip that was seen each time is one, whatever is missing beside it."""
     if found.flips:
         return "drift"
     if not found.replies:
         return "not enough"
-    if found.missing > MAX_MISSING * found.replies:
+    if found.missing > MAX_MISSING * found.replies or len({one.task for one in sudden}) >= SUDDEN_TASKS:
         return "could not measure"
     return "no drift" if found.compared else "not enough"
 
 
-def sentence_of(found: ToolchainDrift) -> str:
-    """What was found, in one sentence with its numbers."""
+def _sentence(found: ToolchainDrift, sudden: int) -> str:
+    """What was found, in one sentence with its numbers. ``sudden``: so many of the unstable ones turned in this look."""
     if not found.replies:
         return "There are no stored replies that could be executed again."
     parts = [_outcome(found)]
@@ -195,6 +208,8 @@ def sentence_of(found: ToolchainDrift) -> str:
         tasks = len(dict.fromkeys(task for task, _ in found.unstable))
         shown = f"{_replies(len(found.unstable))} of {_tasks(tasks)}"
         parts.append(f"{shown} set apart, which came out both ways with the same programs")
+    if sudden:
+        parts.append(f"{sudden} of these came out otherwise each time in this look, though no recorded program differs")
     if found.missing:
         parts.append(f"{_replies(found.missing)} without a verdict")
     return f"{'; '.join(parts)}; no request was sent."

@@ -21,6 +21,7 @@ from crosspath.app.session import gather, give_up
 from crosspath.errors import BoundaryError, ConfigError, StoreError
 from crosspath.pipeline.evaluate import Evaluator, Progress
 from crosspath.pipeline.fact_index import FactIndex
+from crosspath.pipeline.faults import is_final
 from crosspath.pipeline.plan import Plan, matched_cell
 from crosspath.pipeline.scores import score_replays
 from crosspath.pipeline.series import toolchain_digest
@@ -72,7 +73,7 @@ def frozen_replays(
         return _Frozen(source, candidate, ledger, progress or Progress(), notify).executed(sandboxed, place, earlier)
     except StoreError:
         raise
-    except BoundaryError as error:
+    except (BoundaryError, ConfigError) as error:
         return not_measured(f"The frozen replies of {frozen} could not be executed: {error}", earlier, frozen)
 
 
@@ -132,13 +133,21 @@ class _Frozen:
             executor = StoredRepliesOnly(made)
             opened = goes_on(self._ledger, resolved, derivation, executor, self._forget, self._notify, kept_s=GOES_ON_S)
             anew = Progress(changed=self._progress.changed, began=self._progress.began)
-            facts = gather(self._ledger, resolved, opened, executor, generate=False, progress=anew, beside=[self._again])
+            beside = [self._faulted, self._again]
+            facts = gather(self._ledger, resolved, opened, executor, generate=False, progress=anew, beside=beside)
         if facts.head.status != "finished":
             give_up(self._ledger, facts)
         return facts
 
     def _forget(self, interrupted: Facts) -> None:
         self._ledger.remove(interrupted.head.id)
+
+    async def _faulted(self, facts: Facts, plan: Plan, evaluator: Evaluator, _progress: Progress) -> bool:
+        """Replay once more what failed to be executed for a reason that may pass."""
+        failed = [replay.key.trial for replay in facts.replays if replay.fault and not is_final(replay.fault)]
+        trials = [trial for trial in facts.trials if trial.key in failed]
+        await evaluator.repeat(trials, lambda key: [owed for _, owed in plan.replay_keys(key)])
+        return bool(trials)
 
     async def _again(self, facts: Facts, _plan: Plan, evaluator: Evaluator, progress: Progress) -> bool:
         """Replay what came out otherwise ``AGAIN`` more times."""
@@ -161,7 +170,8 @@ class _Frozen:
 
     def _compared(self, facts: Facts, earlier: Sequence[FrozenOutcome]) -> ToolchainDrift:
         source, lock = self._source, facts.lock
-        look = Look(self._replies(facts), toolchain_digest(source.lock), toolchain_digest(lock))
+        mixed = "mixed with others" if source.lock.earlier_toolchains else ""
+        look = Look(self._replies(facts), toolchain_digest(source.lock) + mixed, toolchain_digest(lock))
         cells = matched_cell(source.cells, self._candidate), facts.cells[0]
         known = {
             "frozen": source.head.id,

@@ -27,7 +27,7 @@ def mixture(facts: Facts) -> str | None:
 
 
 def _changes(before: Toolchain, now: Toolchain) -> Iterator[str]:
-    for name in ("sandbox", "platform", "python"):
+    for name in ("sandbox", "platform", "python", "image"):
         if getattr(before, name) != getattr(now, name):
             yield f"{name} {getattr(before, name) or 'unknown'} -> {getattr(now, name) or 'unknown'}"
     for program in sorted(before.programs.keys() | now.programs.keys()):
