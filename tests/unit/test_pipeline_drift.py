@@ -223,6 +223,15 @@ class TestProvider:
         assert look(*entries, reference(0.5, day=11), *days(12, 20, 0.5, trials=2)).provider.status != "drift"
 
 
+def test_evaluations_of_fresh_runners_are_told_apart() -> None:
+    """Two runners without a common store give their first evaluations one id: the day counts all the same."""
+    first = reference()
+    same = [entry(number, 0.0, evaluation=first.evaluation) for number in range(1, 8)]
+    found = look(first, *same)
+    assert (found.configuration.status, found.provider.status) == ("no drift", "drift")
+    assert [day.planned > 0 for day in found.provider.days] == [True] * 7
+
+
 def test_a_deployment_without_an_evaluation_is_refused() -> None:
     """There is nothing to look at."""
     with pytest.raises(ValueError, match="without an evaluation"):

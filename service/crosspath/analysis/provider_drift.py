@@ -67,7 +67,7 @@ class _Watch:
         return [trial for entry in self.entries(day) for trial in entry.trials if trial.task in self.before]
 
     def entries(self, day: Day) -> list[SeriesEntry]:
-        return [entry for entry in day.entries if entry.evaluation != self.reference.evaluation]
+        return [entry for entry in day.entries if entry.key != self.reference.key]
 
     def lost(self, days: Sequence[Day]) -> dict[str, Lost]:
         """Trials without a verdict; those that were planned and are not there are missing."""

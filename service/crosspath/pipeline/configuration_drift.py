@@ -81,10 +81,14 @@ class _Seen:
     unobserved: tuple[str, ...] = ()
     """What stands before the names of fields of which nothing is known."""
 
+    @property
+    def key(self) -> tuple[str, float]:
+        return self.evaluation, self.at
+
 
 def _seen(entries: Sequence[SeriesEntry], reference: SeriesEntry | None) -> list[_Seen]:
     """Oldest first, each evaluation once; what one could not observe is as the one before it had it."""
-    by_id = {one.evaluation: one for one in (*entries, *([reference] if reference else []))}
+    by_id = {one.key: one for one in (*entries, *([reference] if reference else []))}
     filled: list[_Seen] = []
     for entry in sorted(by_id.values(), key=lambda one: (one.created_at, one.evaluation)):
         own = _of_entry(entry)
@@ -216,12 +220,12 @@ class _Found:
         """What the newest is compared with."""
         if self.reference is None:
             return self.seen[0]
-        return next(one for one in self.seen if one.evaluation == self.reference.evaluation)
+        return next(one for one in self.seen if one.key == self.reference.key)
 
     @property
     def measured(self) -> bool:
         """Whether anything was evaluated since."""
-        return self.seen[-1].evaluation != self.base.evaluation
+        return self.seen[-1].key != self.base.key
 
     @property
     def breaking(self) -> tuple[FieldDifference, ...]:

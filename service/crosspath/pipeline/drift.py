@@ -186,9 +186,9 @@ class _Provider:
             if entry.role == "day" and entry.created_at > reference.created_at:
                 by_date[day_of(entry.created_at)].append(entry)
         for day, entries in sorted(by_date.items()):
-            why = {entry.evaluation: self._why_not(reference, entry, measured) for entry in entries}
-            used = tuple(entry for entry in entries if not why[entry.evaluation])
-            yield Day(day, used or tuple(entries), bool(used), "" if used else why[entries[-1].evaluation])
+            why = {entry.key: self._why_not(reference, entry, measured) for entry in entries}
+            used = tuple(entry for entry in entries if not why[entry.key])
+            yield Day(day, used or tuple(entries), bool(used), "" if used else why[entries[-1].key])
 
     def _why_not(self, reference: SeriesEntry, entry: SeriesEntry, measured: Collection[str]) -> str:
         if problem := _problem(entry):

@@ -107,6 +107,11 @@ class SeriesEntry(Record):
     """What it cost; None: unknown."""
 
     @property
+    def key(self) -> tuple[str, float]:
+        """What tells evaluations apart: fresh runners without a common store begin the day's ids anew."""
+        return self.evaluation, self.created_at
+
+    @property
     def missing_share(self) -> float:
         """Share of planned trials without a verdict; unstable ones are not missing."""
         planned = self.planned_trials * len(self.tasks)
