@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from builders import evaluation, task
-from crosspath.app import plan_watch
+from crosspath.app import api, plan_watch
 from crosspath.app.evaluation import Evaluation
 from crosspath.app.plan_watch import seen_tasks, watch_document, watch_lines
 from crosspath.app.planning import plan_document, plan_text
 from crosspath.app.readiness import resolved_spec
 from crosspath.app.sentinel import Asked, Written, watch_spec, write
+from crosspath.cli.entry import run
 from crosspath.errors import ConfigError
 from crosspath.strict_yaml import load_yaml
 from crosspath.tasks.writing import exchange_object
@@ -215,3 +216,49 @@ def test_a_plan_without_a_deployment_has_no_watch(tmp_path: Path) -> None:
     resolved = resolved_spec(written_spec(tmp_path))
     assert watch_document(resolved) is None
     assert watch_lines(None) == []
+
+
+# -- the command -----------------------------------------------------------------------------------------------------------
+
+
+def command(*arguments: object) -> int:
+    return run(["sentinel", *map(str, arguments)])
+
+
+def test_the_command_writes_and_says_what_comes_next(
+    tmp_path: Path, evaluated: Evaluation, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each task with its outcome, the costs, the power, and the two commands that follow; as JSON the same facts."""
+    monkeypatch.setattr(api, "load", lambda name, store: evaluated)
+    spec, output = written_spec(tmp_path), tmp_path / "watch.yaml"
+    asked = (spec, "--from", f"{evaluated.id}:adaptive", "--tasks", 8, "--deployment", "support bot", "-o", output)
+    assert command(*asked) == 0
+    text = capsys.readouterr().out
+    assert text.count("passed 2 of 2") == 8
+    assert "looked at once a day" in text
+    assert f"next: crosspath run {output} --reference\n" in text
+    assert text.endswith(f"then every day: crosspath run {output}; crosspath drift 'support bot'\n")
+    assert command(*asked) == 2
+    assert "exists; name another file, or give --force to replace it" in capsys.readouterr().err
+    assert command(*asked, "--force", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (len(found["tasks"]), found["watch"]["deployment"], found["file"]) == (8, "support bot", str(output))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--tasks", 0), "'--tasks'"),
+        (("--trials", 0), "'--trials'"),
+        (("--reference-trials", 9), "'--reference-trials'"),
+        (("--store", "none-here"), "there is no store none-here here"),
+    ],
+)
+def test_a_wrong_option_is_a_usage_error(
+    tmp_path: Path, arguments: tuple[object, ...], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, the option is named, and nothing is written."""
+    output = tmp_path / "watch.yaml"
+    assert command(written_spec(tmp_path), "--from", "latest", "--deployment", "bot", "-o", output, *arguments) == 2
+    assert problem in capsys.readouterr().err
+    assert not output.exists()
