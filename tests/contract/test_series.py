@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import pytest
 
@@ -15,48 +15,19 @@ from crosspath.adapters.mlflow_tracker.addresses import embedded_uri
 from crosspath.adapters.mlflow_tracker.series import MlflowSeries
 from crosspath.adapters.mlflow_tracker.vendor import MlflowClient
 from crosspath.errors import ConfigError, TrackerError
-from crosspath.pipeline.drift import Material, judge_drift
 from crosspath.pipeline.series import entry_of
 from crosspath.ports import Series, Tracker
 from crosspath.store.bundle import write_bundle
 from crosspath.testing.series import MemorySeries
 from crosspath.testing.tracker import MemoryTracker
 from crosspath.types import Facts, Judgement
-from crosspath.types.drift import Drift, SeriesHistory
+from deployments import deployed, look, written
 from mlflow_server import mlflow_server
 
 # SQLAlchemy 2.1 deprecates a loader strategy that MLflow 3.17 uses for its own tables.
 pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning")
 
-SECTION: dict[str, Any] = {
-    "candidate": "oracle", "reference": False, "reference_trials": 10, "chosen_on": None,
-    "alpha": 0.05, "horizon_days": 60, "max_age_days": 2.0, "max_missing": 0.2,
-}  # fmt: skip
 _NAMES = (f"bot {number}" for number in itertools.count(1))
-
-
-def deployed(deployment: str, day: int = 0, experiment: str = "watch") -> tuple[Facts, Judgement]:
-    """The evaluation of the n-th day of a deployment."""
-    facts, judgement = builders.evaluation(f"{deployment.replace(' ', '-')}-{experiment}-{day}", experiment=experiment)
-    spec = {**facts.head.spec, "deployment": {"name": deployment, **SECTION}}
-    head = facts.head.model_copy(update={"spec": spec, "created_at": series.NOON + day * series.DAY_S})
-    return facts.model_copy(update={"head": head}), judgement
-
-
-def look(deployment: str, day: float = 1, number: str = "a", experiment: str = "watch") -> Drift:
-    """A look on the n-th day of a quiet watch."""
-    entries = (series.reference(), *(series.entry(one) for one in range(1, int(day) + 1)))
-    history = SeriesHistory(deployment=deployment, experiment=experiment, entries=entries)
-    return judge_drift(Material(history, series.executed(), series.NOON + day * series.DAY_S), f"drift-{day}-{number}")
-
-
-def written(drift: Drift, directory: Path) -> Path:
-    """The files of a look, as far as every series needs them."""
-    (directory / "figures").mkdir(parents=True, exist_ok=True)
-    (directory / "drift.json").write_text(drift.to_json())
-    (directory / "drift.md").write_text("# A look\n")
-    (directory / "figures" / "rate.svg").write_text("<svg/>")
-    return directory
 
 
 class Subject(Protocol):

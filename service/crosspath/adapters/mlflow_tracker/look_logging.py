@@ -19,9 +19,10 @@ from crosspath.adapters.mlflow_tracker.look_runs import (
     SERIES,
     STATUS_TAG,
     LookRun,
+    banner,
     day_of,
     look_run,
-    look_url,
+    run_link,
     series_name,
     series_note,
     series_tags,
@@ -50,14 +51,13 @@ METRICS_IN_A_CALL = 1000
 class LookLogger:
     """Writes looks at one deployment to one experiment of a store."""
 
-    def __init__(self, store: Store, uri: str, drift: Drift, directory: Path) -> None:
+    def __init__(self, store: Store, drift: Drift, directory: Path) -> None:
         self._client = store.client
-        self._uri = uri
         self._drift = drift
         self._directory = directory
         self._place = store.experiment(drift.experiment)
         self._digest = _digest(directory)
-        self._content = look_run(drift, uri, self._place)
+        self._content = look_run(drift, self._place)
 
     def log(self) -> tuple[str, str]:
         """Experiment and run of the look, or of the newer one of its day that is there already.
@@ -179,14 +179,22 @@ class LookLogger:
             newest = self._looks(f"tags.`{LOGGED_TAG}` != ''", limit=1)[0]
             if self._client.get_run(series.info.run_id).data.tags.get(NEWEST_TAG) == newest.info.run_id:
                 return
-            link = look_url(self._uri, self._place, newest.info.run_id)
+            state, own = (newest.info.run_name or "").partition(" · ")[2], series.info.run_id
+            self._announce(state, newest.data.tags[DAY_TAG], own)
+            link = run_link(self._place, newest.info.run_id)
             tags = {key: newest.data.tags[key] for key in (DAY_TAG, STATUS_TAG)} | {
                 NOTE_TAG: series_note(newest.data.tags[NOTE_TAG], link, series.data.tags[FIRST_DAY_TAG]),
                 NEWEST_TAG: newest.info.run_id,
             }
-            name = (newest.info.run_name or "").partition(" · ")[2]
-            self._client.update_run(series.info.run_id, name=series_name(self._drift.deployment, name))
-            self._client.log_batch(series.info.run_id, tags=[RunTag(key, value) for key, value in tags.items()])
+            self._client.update_run(own, name=series_name(self._drift.deployment, state))
+            self._client.log_batch(own, tags=[RunTag(key, value) for key, value in tags.items()])
+
+    def _announce(self, state: str, day: str, series: str) -> None:
+        """Above all runs of the experiment: the series run itself is as old as the first look, far down a list of days."""
+        before = self._client.get_experiment(self._place).tags.get(NOTE_TAG, "")
+        text = banner(before, self._drift.deployment, state, day, run_link(self._place, series))
+        if text not in (None, before):
+            self._client.set_experiment_tag(self._place, NOTE_TAG, text)
 
     def _logged(self, day: str) -> list[Run]:
         """Complete looks of a day, the newest first."""

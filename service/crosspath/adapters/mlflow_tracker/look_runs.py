@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
-from crosspath.adapters.mlflow_tracker.addresses import evaluation_url, run_url
+from crosspath.adapters.mlflow_tracker.addresses import evaluation_url
 from crosspath.adapters.mlflow_tracker.gate_runs import KIND_TAG
 from crosspath.adapters.mlflow_tracker.metrics import EFFECT_VALUES, points
 from crosspath.adapters.mlflow_tracker.names import MAX_PARAM, NOTE_TAG, finite, fit_name, fit_note, shown
+from crosspath.adapters.mlflow_tracker.runs import EXPERIMENT_TAGS
 from crosspath.adapters.mlflow_tracker.series_entries import DEPLOYMENT_TAG
 from crosspath.escaping import markdown
 from crosspath.types.drift import Drift, PartStatus, SeriesPoint
@@ -20,6 +21,8 @@ FIRST_DAY_TAG = "crosspath.first_day"
 NEWEST_TAG = "crosspath.newest_look"
 """Run that the series run's description is of."""
 REPORT = "drift.md"
+MOST_IN_BANNER = 4_500
+"""Characters; MLflow keeps 5,000 of an experiment's description."""
 _DAY_S = 86_400
 
 
@@ -57,7 +60,7 @@ def state_words(drift: Drift) -> str:
     return f"{'DRIFT' if status == 'drift' else status}: {which}"
 
 
-def look_run(drift: Drift, uri: str, experiment_id: str) -> LookRun:
+def look_run(drift: Drift, experiment_id: str) -> LookRun:
     """The run of a look."""
     day = day_of(drift.created_at)
     tags = {
@@ -67,7 +70,7 @@ def look_run(drift: Drift, uri: str, experiment_id: str) -> LookRun:
         DAY_TAG: day,
         STATUS_TAG: drift.status,
         **_source(drift),
-        NOTE_TAG: fit_note(look_note(drift, uri, experiment_id), REPORT),
+        NOTE_TAG: fit_note(look_note(drift, experiment_id), REPORT),
     }
     return LookRun(fit_name(f"{day} · {state_words(drift)}"), tags, _params(drift), look_metrics(drift))
 
@@ -140,7 +143,7 @@ def _of_today(drift: Drift) -> SeriesPoint | None:
     return newest if newest and drift.created_at - newest.created_at < _DAY_S else None
 
 
-def look_note(drift: Drift, uri: str, experiment_id: str) -> str:
+def look_note(drift: Drift, experiment_id: str) -> str:
     """What a look found, as Markdown: the alarms first, then a line for each part, then where it comes from."""
     alarms = [f"- **{alarm.cause}**: {markdown(alarm.sentence)} {_next_step(alarm.next_step)}".rstrip() for alarm in drift.alarms]
     parts = (("configuration", drift.configuration), ("toolchain", drift.toolchain), ("provider", drift.provider))
@@ -149,7 +152,7 @@ def look_note(drift: Drift, uri: str, experiment_id: str) -> str:
         f"# {markdown(state_words(drift))}",
         "\n".join(alarms),
         "\n".join(lines),
-        "\n".join(_links(drift, uri, experiment_id)),
+        "\n".join(_links(drift, experiment_id)),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -158,15 +161,39 @@ def _next_step(text: str) -> str:
     return f"*Next: {markdown(text)}*" if text else ""
 
 
-def _links(drift: Drift, uri: str, experiment_id: str) -> Iterator[str]:
+def _links(drift: Drift, experiment_id: str) -> Iterator[str]:
     newest = max(drift.points, key=lambda point: point.created_at, default=None)
     reference = next((point for point in drift.points if point.evaluation == drift.provider.reference), None)
     for word, point in (("newest evaluation", newest), ("reference", reference)):
         if point and point.run:
-            yield f"- {word}: [{markdown(point.evaluation)}]({evaluation_url(uri, experiment_id, point.run)})"
+            yield f"- {word}: [{markdown(point.evaluation)}]({_within(evaluation_url('', experiment_id, point.run))})"
     yield f"- everything: `{REPORT}` and `drift.json` under *Artifacts*"
 
 
-def look_url(uri: str, experiment_id: str, run_id: str) -> str:
-    """The page of a look, which opens with its description."""
-    return run_url(uri, experiment_id, run_id)
+def run_link(experiment_id: str, run_id: str) -> str:
+    """The page of a run from any other page of the same MLflow, wherever that is served."""
+    return f"#/experiments/{experiment_id}/runs/{run_id}"
+
+
+def _within(url: str) -> str:
+    return url[url.index("#") :]
+
+
+def banner(text: str, deployment: str, state: str, day: str, link: str) -> str | None:
+    """The experiment's description, which MLflow shows above its runs, with a line for this deployment.
+
+    None: it is somebody else's text, or there is no room left.
+    """
+    start = f"Drift of **{markdown(deployment)}**: "
+    line = f"{start}{markdown(state)} on {day}, [charts and looks]({link}).  "
+    lines = text.split("\n")
+    place = next((number for number, one in enumerate(lines) if one.startswith(start)), None)
+    if place is not None:
+        lines[place] = line
+    elif not text or EXPERIMENT_TAGS[NOTE_TAG] in text:
+        last = max((number + 1 for number, one in enumerate(lines) if one.startswith("Drift of **")), default=0)
+        lines[last:last] = [line] if last else [line, ""]
+    else:
+        return None
+    found = "\n".join(lines)
+    return found if len(found) <= MOST_IN_BANNER else None

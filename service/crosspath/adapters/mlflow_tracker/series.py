@@ -4,11 +4,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from crosspath.adapters.mlflow_tracker.addresses import run_url
 from crosspath.adapters.mlflow_tracker.connection import Connection
 from crosspath.adapters.mlflow_tracker.entry_cache import EntryCache
 from crosspath.adapters.mlflow_tracker.layout import LOGGED_TAG
 from crosspath.adapters.mlflow_tracker.look_logging import RECORD, LookLogger, looks_of
-from crosspath.adapters.mlflow_tracker.look_runs import look_url
 from crosspath.adapters.mlflow_tracker.series_entries import entry_digest
 from crosspath.adapters.mlflow_tracker.series_reading import SeriesReader, download, json_version
 from crosspath.adapters.mlflow_tracker.tracker import MlflowRef
@@ -66,8 +66,8 @@ class MlflowSeries:
             raise TrackerError(f"{drift.deployment!r} {problem}")
         client = self._connection.client()
         with self._connection.calling(f"logging {drift.id} to MLflow"):
-            place, run_id = LookLogger(self._connection.store(client), self._connection.uri, drift, directory).log()
-        return MlflowRef(run_id, look_url(self._connection.uri, place, run_id))
+            place, run_id = LookLogger(self._connection.store(client), drift, directory).log()
+        return MlflowRef(run_id, run_url(self._connection.uri, place, run_id))
 
     def _drift(self, client: MlflowClient, run: Run) -> Drift | None:
         """None: damaged, of a newer version, or gone; the server itself answers."""
