@@ -70,6 +70,12 @@ def test_a_latency_that_is_a_little_longer_is_no_change() -> None:
     assert not after.changed
 
 
+def test_equal_lengths_are_no_change() -> None:
+    """None is above the median of all, on either side."""
+    same = trials(10, length=100, latency_s=1.0)
+    assert {one.p_value for one in found(same, same[::2]).values()} == {1.0}
+
+
 def test_without_replies_there_is_nothing_to_compare() -> None:
     """Faults have no reply: no value, no p-value, no change."""
     for one in found(trials(10), trials(5, reply="", length=None, latency_s=None)).values():

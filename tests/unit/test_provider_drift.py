@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from crosspath.analysis.drift_change import Lost, change_interval, change_of
 from crosspath.analysis.drift_power import drawn, first_found, power
-from crosspath.analysis.provider_drift import NO_REFERENCE_VERDICT, Day, provider_drift
+from crosspath.analysis.provider_drift import Day, provider_drift
 from crosspath.analysis.sequential import Split
+from crosspath.analysis.watch_counts import NO_REFERENCE_VERDICT
 from crosspath.types.drift import SeriesEntry, WatchRules
 from series import TASKS, entry, reference, unmeasured
 

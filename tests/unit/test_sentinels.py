@@ -37,6 +37,7 @@ def test_unstable_tasks_are_taken_last_and_those_without_a_verdict_never() -> No
     """While others suffice they are left out."""
     tasks = seen("uuaaaa--")
     assert [task.task for task in choose(tasks, 4)] == ["t2", "t3", "t4", "t5"]
+    assert [task.kind for task in choose(seen("uuuuuuss"), 2)] == ["sometimes", "sometimes"]
     assert len(choose(tasks, 5)) == 5
     assert len(choose(tasks, 8)) == 6
 

@@ -8,16 +8,16 @@ until a new reference is measured; the sentence says what the last days show by 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
-from functools import cached_property
 from typing import Literal
 
-from crosspath.analysis.drift_change import Lost, change_of, day_rate, mean_rate, pooled_rate
+from crosspath.analysis.drift_change import change_of, day_rate, mean_rate, pooled_rate
 from crosspath.analysis.drift_signals import SIGNAL_DAYS, signals
 from crosspath.analysis.sequential import DROPS, WINDOWS, Look, Split, Tails, looks, spent, tails
+from crosspath.analysis.watch_counts import Day as Day
+from crosspath.analysis.watch_counts import Watch
 from crosspath.analysis.wording import percent, points
 from crosspath.types import Estimate
-from crosspath.types.drift import EntryTrial, ProviderDrift, SeriesEntry, Signal, TaskChange, WatchDay
+from crosspath.types.drift import ProviderDrift, SeriesEntry, Signal, TaskChange, WatchDay
 
 CHANGE_DAYS = 7
 """Days of the change that is shown; the tests look at more windows."""
@@ -25,20 +25,8 @@ ASKED_DROP = 0.15
 """A drop of so much, of every task, is what a watch is made to find."""
 ENOUGH = 0.5
 """Where such a drop is overlooked more likely than found, that nothing was found says too little."""
-NO_REFERENCE_VERDICT = "no verdict in the reference"
 
 Direction = Literal["worse", "better"]
-
-
-@dataclass(frozen=True)
-class Day:
-    """One UTC date of a watch: its evaluations are pooled."""
-
-    day: str
-    entries: tuple[SeriesEntry, ...]
-    used: bool
-    why_not: str
-    """Why it is no measurement; empty where it is used."""
 
 
 @dataclass(frozen=True)
@@ -47,74 +35,14 @@ class _Crossing:
     direction: Direction
 
 
-class _Watch:
-    """Counts of the compared tasks: in the reference, and on each day."""
-
-    def __init__(self, reference: SeriesEntry, days: Sequence[Day], set_apart: Mapping[str, str]) -> None:
-        before = _counts(reference.trials)
-        unseen = [task for task in reference.tasks if task not in before and task not in set_apart]
-        self.reference = reference
-        self.rules = reference.rules
-        self.set_apart = {**set_apart, **dict.fromkeys(unseen, NO_REFERENCE_VERDICT)}
-        self.tasks = sorted(reference.tasks.keys() - self.set_apart.keys())
-        self.before = {task: before[task] for task in self.tasks}
-        self.days = sorted(days, key=lambda day: day.day)
-        self.used = [day for day in self.days if day.used]
-        self.ordinals = [date.fromisoformat(day.day).toordinal() for day in self.used]
-
-    def trials(self, day: Day) -> list[EntryTrial]:
-        """Of the compared tasks; the reference is never compared with itself."""
-        return [trial for entry in self.entries(day) for trial in entry.trials if trial.task in self.before]
-
-    def entries(self, day: Day) -> list[SeriesEntry]:
-        return [entry for entry in day.entries if entry.key != self.reference.key]
-
-    def lost(self, days: Sequence[Day]) -> dict[str, Lost]:
-        """Trials without a verdict; those that were planned and are not there are missing."""
-        planned = self.planned(days)
-        seen = _counts([trial for day in days for trial in self.trials(day)])
-        unstable = dict.fromkeys(self.tasks, 0)
-        for day in days:
-            for trial in self.trials(day):
-                unstable[trial.task] += trial.unstable
-        scored = {task: seen.get(task, (0, 0))[1] for task in self.tasks}
-        return {task: Lost(max(0, planned[task] - scored[task] - unstable[task]), unstable[task]) for task in self.tasks}
-
-    def planned(self, days: Sequence[Day]) -> dict[str, int]:
-        entries = [entry for day in days for entry in self.entries(day)]
-        return {task: sum(entry.planned_trials for entry in entries if task in entry.tasks) for task in self.tasks}
-
-    @cached_property
-    def cumulated(self) -> dict[str, list[tuple[int, int]]]:
-        """Task -> passes and trials over the first 0, 1, ... used days."""
-        sums = {task: [(0, 0)] for task in self.tasks}
-        for day in self.used:
-            found = _counts(self.trials(day))
-            for task, line in sums.items():
-                passed, trials = found.get(task, (0, 0))
-                line.append((line[-1][0] + passed, line[-1][1] + trials))
-        return sums
-
-    def splits(self, start: int, at: int) -> dict[str, Split]:
-        """Of the used days from ``start`` to ``at``, both included."""
-        return {
-            task: Split(*self.before[task], line[at + 1][0] - line[start][0], line[at + 1][1] - line[start][1])
-            for task, line in self.cumulated.items()
-        }
-
-    def start_of(self, at: int, days: int) -> int:
-        """Place of the first used day of a window that ends with the used day ``at``."""
-        return next(place for place in range(at + 1) if self.ordinals[place] > self.ordinals[at] - days)
-
-
 def provider_drift(reference: SeriesEntry, days: Sequence[Day], set_apart: Mapping[str, str]) -> ProviderDrift:
     """Whether the days since ``reference`` pass as often as it does; the rules are those of the reference.
 
     ``set_apart``: task -> why it is not compared. The status is ``drift``, ``no drift`` or ``not enough``.
     """
-    watch = _Watch(reference, days, set_apart)
+    watch = Watch.of(reference, days, set_apart)
     shown = _days(watch)
-    found = _found(shown, watch.rules.alpha)
+    found = _found(shown, watch.reference.rules.alpha)
     last = len(watch.used) - 1
     splits = watch.splits(watch.start_of(last, CHANGE_DAYS), last) if watch.used else {}
     change = next((day.change for day in reversed(shown) if day.change is not None), None)
@@ -126,9 +54,9 @@ def provider_drift(reference: SeriesEntry, days: Sequence[Day], set_apart: Mappi
         reference=reference.evaluation,
         reference_trials=reference.planned_trials,
         tasks=len(watch.tasks),
-        set_apart=watch.set_apart,
-        alpha=watch.rules.alpha,
-        horizon_days=watch.rules.horizon_days,
+        set_apart=dict(watch.set_apart),
+        alpha=watch.reference.rules.alpha,
+        horizon_days=watch.reference.rules.horizon_days,
         window_days=CHANGE_DAYS,
         change=change,
         found_on=found.day if found else None,
@@ -139,35 +67,27 @@ def provider_drift(reference: SeriesEntry, days: Sequence[Day], set_apart: Mappi
     )
 
 
-def _counts(trials: Sequence[EntryTrial]) -> dict[str, tuple[int, int]]:
-    """Task -> passes and trials, of those with a verdict."""
-    found: dict[str, tuple[int, int]] = {}
-    for trial in trials:
-        if trial.passed is not None:
-            passed, number = found.get(trial.task, (0, 0))
-            found[trial.task] = (passed + trial.passed, number + 1)
-    return found
-
-
 # -- days ----------------------------------------------------------------------------------------------------------------
 
 
-def _days(watch: _Watch) -> list[WatchDay]:
+def _days(watch: Watch) -> list[WatchDay]:
     smallest = _smallest(watch)
     places = {day.day: at for at, day in enumerate(watch.used)}
     return [_day(watch, day, places.get(day.day), smallest) for day in watch.days]
 
 
-def _day(watch: _Watch, day: Day, at: int | None, smallest: Mapping[int, Tails]) -> WatchDay:
-    counts = _counts(watch.trials(day))
-    scored = sum(trials for _, trials in counts.values())
+def _day(watch: Watch, day: Day, at: int | None, smallest: Mapping[int, Tails]) -> WatchDay:
+    entries = watch.recent(day)
+    counts = watch.counts(entries)
+    scored = int(counts.scored.sum())
     compared = at is not None and scored > 0
+    seen = dict(zip(watch.tasks, zip(counts.passed.tolist(), counts.scored.tolist(), strict=True), strict=True))
     return WatchDay(
         day=day.day,
         evaluations=tuple(entry.evaluation for entry in day.entries),
-        planned=sum(watch.planned([day]).values()),
+        planned=int(counts.planned.sum()),
         scored=scored,
-        rate=day_rate(counts, watch.lost([day])),
+        rate=day_rate(seen, watch.lost(counts)),
         change=_change(watch, at) if at is not None and compared else None,
         p_drop=smallest[at].low if at is not None and compared else None,
         p_rise=smallest[at].high if at is not None and compared else None,
@@ -176,12 +96,12 @@ def _day(watch: _Watch, day: Day, at: int | None, smallest: Mapping[int, Tails])
     )
 
 
-def _change(watch: _Watch, at: int) -> Estimate:
+def _change(watch: Watch, at: int) -> Estimate:
     start = watch.start_of(at, CHANGE_DAYS)
-    return change_of(watch.splits(start, at), watch.lost(watch.used[start : at + 1]))
+    return change_of(watch.splits(start, at), watch.lost(watch.over(start, at)))
 
 
-def _smallest(watch: _Watch) -> dict[int, Tails]:
+def _smallest(watch: Watch) -> dict[int, Tails]:
     """Place of a used day -> the smallest p-values of its looks, times what they may spend."""
     found: dict[int, Tails] = {}
     for look in looks(watch.ordinals):
@@ -191,8 +111,8 @@ def _smallest(watch: _Watch) -> dict[int, Tails]:
     return found
 
 
-def _looked(watch: _Watch, look: Look) -> Tails:
-    return spent(tails(list(watch.splits(look.start, look.at).values())), look.window, watch.rules.horizon_days)
+def _looked(watch: Watch, look: Look) -> Tails:
+    return spent(tails(list(watch.splits(look.start, look.at).values())), look.window, watch.reference.rules.horizon_days)
 
 
 def _found(days: Sequence[WatchDay], alpha: float) -> _Crossing | None:
@@ -207,13 +127,13 @@ def _found(days: Sequence[WatchDay], alpha: float) -> _Crossing | None:
 # -- how much it takes ---------------------------------------------------------------------------------------------------
 
 
-def chance_found(watch: _Watch) -> float:
+def chance_found(watch: Watch) -> float:
     """How likely a drop of 15 points of every task, in all of its days, is found by the best window that ends today."""
     at = len(watch.used) - 1
     return max(
         chance_of_finding(
             list(watch.splits(watch.start_of(at, window.days), at).values()),
-            watch.rules.alpha * DROPS * window.part(watch.rules.horizon_days),
+            watch.reference.rules.alpha * DROPS * window.part(watch.reference.rules.horizon_days),
         )
         for window in WINDOWS
     )
@@ -236,13 +156,12 @@ def chance_of_finding(splits: Sequence[Split], level: float, drop: float = ASKED
 # -- signals and tasks ---------------------------------------------------------------------------------------------------
 
 
-def _signals(watch: _Watch) -> tuple[Signal, ...]:
+def _signals(watch: Watch) -> tuple[Signal, ...]:
     if not watch.used:
         return ()
     last = len(watch.used) - 1
-    recent = [trial for day in watch.used[watch.start_of(last, SIGNAL_DAYS) :] for trial in watch.trials(day)]
-    before = [trial for trial in watch.reference.trials if trial.task in watch.before]
-    return signals(before, recent, watch.rules)
+    recent = [entry for day in watch.used[watch.start_of(last, SIGNAL_DAYS) :] for entry in watch.recent(day)]
+    return signals(watch.trials([watch.reference]), watch.trials(recent), watch.reference.rules)
 
 
 def _task_changes(splits: Mapping[str, Split]) -> tuple[TaskChange, ...]:
@@ -274,7 +193,7 @@ def _sizes(change: Estimate | None, splits: Mapping[str, Split]) -> str:
     )
 
 
-def _found_words(watch: _Watch, found: _Crossing, change: Estimate | None, splits: Mapping[str, Split]) -> str:
+def _found_words(watch: Watch, found: _Crossing, change: Estimate | None, splits: Mapping[str, Split]) -> str:
     gone = change is not None and change.low is not None and change.high is not None and change.low <= 0 <= change.high
     by_itself = "; those days by themselves don't show it" if gone else ""
     return (
@@ -283,12 +202,12 @@ def _found_words(watch: _Watch, found: _Crossing, change: Estimate | None, split
     )
 
 
-def _rate_words(watch: _Watch) -> str:
-    rules = watch.rules
+def _rate_words(watch: Watch) -> str:
+    rules = watch.reference.rules
     return f"a false alarm in at most {100 * rules.alpha:g} % of watches of {rules.horizon_days} days"
 
 
-def _not_found_words(watch: _Watch, change: Estimate | None, splits: Mapping[str, Split], chance: float) -> str:
+def _not_found_words(watch: Watch, change: Estimate | None, splits: Mapping[str, Split], chance: float) -> str:
     if not watch.tasks:
         return "no task is left that can be compared with the reference"
     if not watch.used:
