@@ -23,6 +23,11 @@ def test_tasks_that_can_drop_are_chosen_as_often_as_there_are_and_few_that_canno
     assert Counter(task.kind for task in chosen) == {"always": 7, "sometimes": 7, "never": 2}
 
 
+def test_no_more_tasks_that_never_passed_are_chosen_than_there_are_among_all() -> None:
+    """One in forty of all: one of 24, not three."""
+    assert Counter(task.kind for task in choose(seen("a" * 39 + "s" * 39 + "nn"), 24))["never"] == 1
+
+
 def test_each_kind_that_is_there_is_chosen() -> None:
     """One task that varied among many that always passed is taken."""
     assert Counter(task.kind for task in choose(seen("a" * 40 + "s"), 8)) == {"always": 7, "sometimes": 1}

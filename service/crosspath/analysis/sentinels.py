@@ -3,7 +3,8 @@
 The rule, on the outcomes of one evaluation:
 
 1. Tasks without a verdict are left out; those with an unstable replay are taken only where there is nothing else.
-2. A task that never passed can't drop. One in eight of the chosen is such a task, so that a rise is seen.
+2. A task that never passed can't drop. At most one in eight of the chosen is such a task, so that a rise is seen; fewer where
+   there are fewer among all.
 3. The others are chosen among those that always passed and those that passed sometimes, as many of each as there are among all.
    Those that always passed show a drop with the least noise; those that passed sometimes are where a model is at its limit.
 4. Each next one is taken from the family that has the fewest chosen; within it in an order that has nothing to do with outcomes.
@@ -20,7 +21,7 @@ from typing import Literal
 from crosspath.types import digest
 
 NEVER_IN = 8
-"""One in so many is a task that never passed."""
+"""At most one in so many is a task that never passed."""
 
 Kind = Literal["always", "sometimes", "never"]
 
@@ -60,7 +61,8 @@ def quotas(tasks: Sequence[SeenTask], number: int) -> dict[Kind, int]:
     there = Counter(task.kind for task in tasks)
     number = min(number, len(tasks))
     able = there["always"] + there["sometimes"]
-    never = max(min(there["never"], number // NEVER_IN), number - able)
+    like_all = max(1, round(number * there["never"] / len(tasks))) if there["never"] else 0
+    never = max(min(like_all, number // NEVER_IN), number - able)
     sometimes = _share_of(there["sometimes"], able, number - never)
     return {"sometimes": sometimes, "always": number - never - sometimes, "never": never}
 
