@@ -54,7 +54,7 @@ class Design:
 
 
 SHIPPED = Design(24, 1, 20)
-DESIGNS = (Design(24, 1, 10), Design(32, 1, 10), Design(24, 2, 10), Design(16, 2, 20), Design(12, 2, 20), Design(40, 1, 10))
+DESIGNS = (Design(24, 1, 10), Design(40, 1, 10), Design(24, 2, 10), Design(32, 1, 20), Design(16, 2, 20), Design(8, 3, 30))
 
 
 def one_rate(rate: float) -> Callable[[np.random.Generator, int], np.ndarray]:
