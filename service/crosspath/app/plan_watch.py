@@ -20,6 +20,8 @@ ASKED = 0.8
 _STATED = (0.9, 0.7)
 """Pass rates of every task that are thought of where nothing is known."""
 _MOST_TRIALS = 16
+_SEARCHED = 80
+"""Simulated watches for each number of trials that is tried."""
 
 
 def watch_document(resolved: Resolved, seen: Sequence[SeenTask] = ()) -> dict[str, Any] | None:
@@ -119,7 +121,7 @@ def _needs(found: Power, rates: Sequence[float], trials: int, rules: WatchRules)
         return None
     for more in (trials, *(number for number in (2, 4, 8, _MOST_TRIALS) if number > trials)):
         for reference in (rules.reference_trials, 2 * rules.reference_trials):
-            if power(rates, more, reference, rules).found >= ASKED:
+            if power(rates, more, reference, rules, simulated=_SEARCHED).found >= ASKED:
                 return {"trials": more, "reference_trials": reference}
     return None
 
