@@ -1,11 +1,11 @@
 """A year of daily evaluations and looks in one MLflow store: what a look costs by then, and what a day adds.
 
-    python benchmarks/drift_year.py [--days 365] [--store DIRECTORY]
+    python benchmarks/drift_year.py [--days 365] [--store DIRECTORY] [--rows 0]
 
 A sentinel set of 24 tasks is evaluated once a day, one trial each, after a reference of ten trials; model and sandbox are fakes,
-everything after them is what `crosspath run` and `crosspath drift` do. One evaluation in seven has its reports and figures made
-anew, the others are logged without (only files differ): the size on disk is said with them and as it is here. The store is
-built where there is none yet; a second start with the same directory only measures.
+everything after them is what `crosspath run` and `crosspath drift` do. One evaluation in seven is logged with its reports and
+figures, the others without: making them is not what is measured. A second start with the same directory goes on where the first
+one ended, and measures. `--rows 0` leaves out the row and trace of each task, which are most of what a day costs to log.
 """
 
 import argparse
@@ -16,15 +16,17 @@ import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from crosspath.adapters.gx_validator import GxValidator
 from crosspath.adapters.mlflow_tracker import MlflowTracker
 from crosspath.adapters.mlflow_tracker.addresses import embedded_uri
+from crosspath.adapters.mlflow_tracker.layout import MAX_ROWS
 from crosspath.adapters.mlflow_tracker.series import MlflowSeries
 from crosspath.app.drifting import look_id, not_executed, write_look
 from crosspath.catalogue import contract, contract_names, suite_text
+from crosspath.errors import ConfigError
 from crosspath.pipeline.budget import Budget, Limits
 from crosspath.pipeline.drift import Material, frozen_of, judge_drift
 from crosspath.pipeline.evaluate import Evaluator
@@ -58,9 +60,12 @@ DEPLOYMENT, EXPERIMENT = "support-bot", "support-bot watch"
 FIRST_DAY = 1_767_225_600.0 + 6 * 3600
 """2026-01-01 at six (UTC)."""
 DAY_S = 86400.0
+COLD = "history, nothing in the cache"
 TASKS, REFERENCE_TRIALS = 24, 10
 SAMPLES = 12
 """Days that differ in which replies are wrong."""
+Taken = tuple[float, float]
+"""Seconds: wall time, and processor time of this process."""
 SECTION = {
     "name": DEPLOYMENT, "candidate": None, "reference_trials": REFERENCE_TRIALS, "chosen_on": None, "alpha": 0.05,
     "horizon_days": 60, "max_age_days": 2.0, "max_missing": 0.2,
@@ -160,22 +165,23 @@ def unchanged(history: SeriesHistory, toolchain: str) -> ToolchainDrift:
 class Year:
     """The store, and everything that is logged to it."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, rows: int) -> None:
         self.directory = directory
         uri = embedded_uri(directory)
-        self.tracker = MlflowTracker(uri)
+        self.tracker = MlflowTracker(uri, max_rows=rows)
         self.series = MlflowSeries(uri, cache=directory / "series")
         self.tracker.check()
 
-    def build(self, days: int) -> tuple[list[float], list[float], list[float]]:
+    def build(self, days: int) -> tuple[list[Taken], list[Taken], list[Taken]]:
         """Seconds that each day's evaluation took to log with its reports and without, and its look."""
-        reference = sampled(0, REFERENCE_TRIALS)
-        self._log(*reference, 0, reference=True)
+        done = self._days()
+        if done < 0:
+            self._log(*sampled(0, REFERENCE_TRIALS), 0, reference=True)
         samples = [sampled(1 + number, 1) for number in range(SAMPLES)]
-        with_pages: list[float] = []
-        without: list[float] = []
-        looks: list[float] = []
-        for day in range(1, days + 1):
+        with_pages: list[Taken] = []
+        without: list[Taken] = []
+        looks: list[Taken] = []
+        for day in range(max(done, 0) + 1, days + 1):
             pages = day % 7 == 0
             (with_pages if pages else without).append(self._log(*samples[day % SAMPLES], day, pages=pages))
             looks.append(self._look(day, figures=day % 30 == 0 or day == days))
@@ -183,14 +189,21 @@ class Year:
                 print(f"  {day} days", flush=True)
         return with_pages, without, looks
 
-    def _log(self, facts: Facts, judgement: Judgement, day: int, *, reference: bool = False, pages: bool = True) -> float:
+    def _days(self) -> int:
+        """The last day that is there; -1: none."""
+        try:
+            return round((self.series.history(DEPLOYMENT).entries[-1].created_at - FIRST_DAY) / DAY_S)
+        except ConfigError:
+            return -1
+
+    def _log(self, facts: Facts, judgement: Judgement, day: int, *, reference: bool = False, pages: bool = True) -> Taken:
         bundle, found = self.directory / "bundle", dated(facts, day, reference=reference)
         write_bundle(found, judgement, bundle, pages=pages)
         with timed() as taken:
             self.tracker.log(found, judgement, bundle)
         return taken[0]
 
-    def _look(self, day: int, *, figures: bool) -> float:
+    def _look(self, day: int, *, figures: bool) -> Taken:
         history = self.series.history(DEPLOYMENT)
         drift = self._drift(history, FIRST_DAY + day * DAY_S + 60)
         directory = self.directory / "look"
@@ -208,18 +221,18 @@ class Year:
     def _drift(history: SeriesHistory, now: float) -> Drift:
         return judge_drift(Material(history, unchanged(history, history.entries[-1].toolchain), now), look_id(now))
 
-    def measure(self, days: int) -> Iterator[tuple[str, float]]:
+    def measure(self, days: int) -> Iterator[tuple[str, Taken]]:
         """Names and seconds of the parts of one more look."""
         shutil.rmtree(self.directory / "series", ignore_errors=True)
         with timed() as cold:
             history = self.series.history(DEPLOYMENT)
-        yield "history, nothing in the cache", cold[0]
-        times = []
+        yield COLD, cold[0]
+        times: list[Taken] = []
         for _ in range(3):
             with timed() as warm:
                 history = self.series.history(DEPLOYMENT)
             times.append(warm[0])
-        yield "history, all of it in the cache", statistics.median(times)
+        yield "history, all of it in the cache", middle(times)
         with timed() as last:
             self.series.last_look(DEPLOYMENT, EXPERIMENT)
         yield "the last look", last[0]
@@ -237,11 +250,20 @@ class Year:
 
 
 @contextlib.contextmanager
-def timed() -> Iterator[list[float]]:
-    taken: list[float] = []
-    began = time.perf_counter()
+def timed() -> Iterator[list[Taken]]:
+    taken: list[Taken] = []
+    began, busy = time.perf_counter(), time.process_time()
     yield taken
-    taken.append(time.perf_counter() - began)
+    taken.append((time.perf_counter() - began, time.process_time() - busy))
+
+
+def middle(times: Sequence[Taken]) -> Taken:
+    """Medians."""
+    return statistics.median(wall for wall, _ in times), statistics.median(busy for _, busy in times)
+
+
+def line(name: str, taken: Taken, more: str = "") -> str:
+    return f"{name:<62}{taken[0]:8.2f} s, processor {taken[1]:.2f} s{more}"
 
 
 def size_of(directory: Path) -> float:
@@ -253,23 +275,23 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--days", type=int, default=365)
     parser.add_argument("--store", type=Path)
+    parser.add_argument("--rows", type=int, default=MAX_ROWS)
     asked = parser.parse_args()
     with contextlib.ExitStack() as stack:
         directory = asked.store or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        fresh = not (directory / "mlflow.db").exists()
-        year = Year(directory)
-        if fresh:
-            for name, times in zip(("evaluation, with reports", "evaluation", "look"), year.build(asked.days), strict=True):
-                if not times:
-                    continue
-                first, last = times[: max(1, len(times) // 10)], times[-max(1, len(times) // 10) :]
-                words = f"{statistics.median(first):.2f} s at first, {statistics.median(last):.2f} s at last"
-                print(f"{'logging a day: ' + name:<62}{statistics.median(times):8.2f} s ({words})")
-        total = 0.0
-        for name, seconds in year.measure(asked.days):
-            total += 0 if "nothing in" in name else seconds
-            print(f"{name:<62}{seconds:8.2f} s")
-        print(f"{'one look, with a warm cache':<62}{total:8.2f} s")
+        year = Year(directory, asked.rows)
+        for name, times in zip(("evaluation, with reports", "evaluation", "look"), year.build(asked.days), strict=True):
+            if not times:
+                continue
+            tenth = max(1, len(times) // 10)
+            more = f" (wall: {middle(times[:tenth])[0]:.2f} at first, {middle(times[-tenth:])[0]:.2f} at last)"
+            print(line(f"logging a day: {name}", middle(times), more))
+        parts = {}
+        for name, taken in year.measure(asked.days):
+            parts[name] = taken
+            print(line(name, taken))
+        warm = [taken for name, taken in parts.items() if name != COLD]
+        print(line("one look, with a warm cache", (sum(wall for wall, _ in warm), sum(busy for _, busy in warm))))
         for name in ("mlflow.db", "artifacts", "series"):
             place = directory / name
             print(f"{'on disk: ' + name:<62}{place.stat().st_size / 2**20 if place.is_file() else size_of(place):8.1f} MiB")
