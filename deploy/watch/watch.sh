@@ -1,0 +1,66 @@
+#!/bin/sh
+# One day of a watch: evaluate the deployment, look for drift, and say something only where somebody has to act.
+#
+#   watch.sh DEPLOYMENT SPEC [DIRECTORY]
+#
+# DIRECTORY (default: where SPEC is) holds the store, watch-YYYY-MM.log, and the last look (look/: drift.md, drift.json, figures).
+# Keys and MLFLOW_TRACKING_URI may stand in its watch.env as NAME=value lines (chmod 600).
+#
+# The exit code is that of the look: 0 no drift, 1 drift, 3 not enough evidence yet, 4 could not measure, 5 something outside failed.
+# 2: the spec, a file or an argument is wrong. Nothing is printed for 0 and 3, so that cron sends no mail then.
+# A run that stopped at a limit or failed (3, 4, 5) does not keep the look away: the look says what the day is worth.
+set -u
+
+if test $# -lt 2 || test ! -f "$2"; then
+  echo "usage: watch.sh DEPLOYMENT SPEC [DIRECTORY]${2:+; there is no file $2}" >&2
+  exit 2
+fi
+deployment=$1
+spec=$(realpath "$2")
+cd "${3:-$(dirname "$spec")}" || exit 2
+log=watch-$(date -u +%Y-%m).log
+
+note() {
+  printf '%s %s: %s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$deployment" "$*" >> "$log"
+}
+
+if test -f watch.env; then
+  set -a
+  . ./watch.env
+  set +a
+fi
+command -v flock > /dev/null || { echo "watch.sh: there is no program flock (util-linux)" >&2; exit 2; }
+exec 9> watch.lock
+if ! flock --nonblock 9; then
+  note "the one before still goes on, nothing was started"
+  echo "$deployment could not be watched: the job before still goes on" >&2
+  exit 4
+fi
+
+note "crosspath run $spec"
+crosspath run "$spec" > run.txt 2>&1 9>&-
+ran=$?
+cat run.txt >> "$log"
+note "the run ended with $ran"
+case $ran in
+  0 | 3 | 4 | 5) ;;
+  *)
+    echo "$deployment could not be watched: crosspath run ended with $ran"
+    tail -n 5 run.txt
+    exit $ran
+    ;;
+esac
+
+crosspath drift "$deployment" --output look --force > look.txt 2> progress.txt 9>&-
+looked=$?
+cat progress.txt look.txt >> "$log"
+note "the look ended with $looked"
+case $looked in
+  0 | 3) ;;
+  *)
+    cat look.txt
+    test $looked -eq 1 || tail -n 5 progress.txt
+    test $ran -eq 0 || { echo; echo "the run before it ended with $ran:"; tail -n 5 run.txt; }
+    ;;
+esac
+exit $looked
