@@ -19,13 +19,13 @@ from crosspath.analysis.drift_tables import (
     DAY_COLUMNS,
     FLIP_COLUMNS,
     SIGNAL_COLUMNS,
-    Rows,
     change_rows,
     day_rows,
     flip_rows,
     signal_rows,
 )
 from crosspath.app import adapters
+from crosspath.app.evaluation import framed
 from crosspath.app.finding import find_facts, open_ledger
 from crosspath.app.frozen import frozen_replays
 from crosspath.app.gating_replays import Place
@@ -85,13 +85,6 @@ class Look:
     def exit_code(self) -> int:
         """The look's; 5 where nothing is wrong but that MLflow does not hold it."""
         return EXIT_INFRASTRUCTURE if self.tracking_error and not self.drift.exit_code else self.drift.exit_code
-
-
-def framed(rows: Rows, columns: tuple[str, ...]) -> "pd.DataFrame":
-    """Rows as a data frame that has its columns also where there is no row."""
-    import pandas as pd
-
-    return pd.DataFrame(rows, columns=list(columns))
 
 
 def drift(

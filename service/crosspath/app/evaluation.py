@@ -234,6 +234,11 @@ class Evaluation:
 
 
 def _framed(table: str, rows: list[dict[str, object]]) -> "pd.DataFrame":
+    return framed(rows, _EMPTY.get(table, ()))
+
+
+def framed(rows: list[dict[str, object]], columns: Sequence[str]) -> "pd.DataFrame":
+    """Rows as a data frame; without a row it has these columns."""
     import pandas as pd
 
-    return pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(_EMPTY.get(table, ())))
+    return pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(columns))

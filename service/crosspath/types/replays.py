@@ -1,8 +1,8 @@
 """Replays: commands, what they did, and the final state. Facts only, no verdicts."""
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from crosspath.types.base import EscapedBytes, Record
 from crosspath.types.replies import Fault, TrialKey
@@ -195,3 +195,11 @@ class Toolchain(Record):
     python: str = ""
     image: str = ""
     """The image that the worker runs in: what ``$CROSSPATH_IMAGE`` says there, else the system's own name and version."""
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without an image as before there was one: digests of older evaluations stay what they were."""
+        value = written(self)
+        if not self.image:
+            del value["image"]
+        return value
