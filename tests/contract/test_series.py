@@ -44,13 +44,13 @@ class Subject(Protocol):
 class Memory:
     def __init__(self, directory: Path) -> None:
         self.tracker = MemoryTracker(directory)
-        self.series = MemorySeries(self.tracker)
+        self.series = MemorySeries(self.tracker, entry_of)
 
     def looks(self, deployment: str, experiment: str) -> list[str]:
         return [one.drift.id for key, one in self.series.looks.items() if key[:2] == (deployment, experiment)]
 
     def unreachable(self) -> Series:
-        return MemorySeries(replace(self.tracker, reachable=False))
+        return MemorySeries(replace(self.tracker, reachable=False), entry_of)
 
 
 class Mlflow:

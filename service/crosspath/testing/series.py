@@ -1,15 +1,15 @@
 """A deployment's series in memory: for tests of what is found in it."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from crosspath.errors import ConfigError, StoreError, TrackerError
-from crosspath.pipeline.series import entry_of
 from crosspath.store.bundle import read_bundle, read_judgement
 from crosspath.testing.tracker import MemoryRef, MemoryRun, MemoryTracker
+from crosspath.types import Facts, Judgement
 from crosspath.types.drift import Drift, SeriesEntry, SeriesHistory, UnreadableEntry
 
 
@@ -26,6 +26,8 @@ class MemorySeries:
     """The series of the evaluations of a :class:`MemoryTracker`, which also says whether it is reachable."""
 
     tracker: MemoryTracker
+    entry_of: Callable[[Facts, Judgement], SeriesEntry | None]
+    """What an evaluation says of its deployment; usually ``crosspath.pipeline.series.entry_of``."""
     looks: dict[tuple[str, str, str], MemoryLook] = field(default_factory=dict[tuple[str, str, str], MemoryLook])
     """Deployment, experiment and UTC day -> the look of that day."""
 
@@ -48,7 +50,7 @@ class MemorySeries:
 
     def _entry(self, run: MemoryRun) -> SeriesEntry | UnreadableEntry | None:
         try:
-            entry = entry_of(read_bundle(run.bundle or Path()), read_judgement(run.bundle or Path()))
+            entry = self.entry_of(read_bundle(run.bundle or Path()), read_judgement(run.bundle or Path()))
         except StoreError as error:
             return UnreadableEntry(run=run.run_id, evaluation=run.evaluation or "", problem=str(error))
         return entry and entry.model_copy(update={"run": run.run_id})
