@@ -31,6 +31,7 @@ from crosspath.app.frozen import frozen_replays
 from crosspath.app.gating_replays import Place
 from crosspath.app.placing import fresh_place, put_in_place, require_place
 from crosspath.app.readiness import require_executor
+from crosspath.app.resolve import Own, read_own
 from crosspath.errors import BoundaryError, ConfigError, CrosspathError, StoreError, TrackerError, boundary
 from crosspath.pipeline.drift import Material, frozen_of, judge_drift
 from crosspath.pipeline.evaluate import Progress
@@ -91,6 +92,7 @@ def drift(
     deployment: str,
     *,
     experiment: str | None = None,
+    spec: str | Path | None = None,
     store: str | Path | None = None,
     output: str | Path | None = None,
     force: bool = False,
@@ -108,6 +110,7 @@ def drift(
     Args:
         deployment: its name, as ``deployment:`` of specs has it.
         experiment: MLflow's experiment, where evaluations of that name are in several.
+        spec: the frozen replies are executed with the harnesses that it defines; default where they were.
         store: directory of the ledger; default ``$CROSSPATH_STORE`` or ``.crosspath``.
         output: directory for the look as JSON, Markdown and figures.
         force: replace a look that is there.
@@ -122,6 +125,7 @@ def drift(
         BoundaryError: the tracking server or the ledger failed.
     """
     require_executor(executor)
+    own = read_own(None, Path(spec)) if spec is not None else Own()
     directory = adapters.store_directory(store)
     place = Path(output) if output is not None else None
     if place is not None:
@@ -137,7 +141,7 @@ def drift(
         raise TrackerError(f"none of the {len(history.unreadable)} evaluations of {deployment} can be read")
     source = frozen_of(history.entries)
     evidence = evidence_of(series.last_look(deployment, history.experiment), source)
-    replayer = _Frozen(directory, Place(executor, usual_executor, sandbox), progress, notify)
+    replayer = _Frozen(directory, Place(executor, usual_executor, sandbox), own, progress, notify)
     toolchain = replayer.executed(source, evidence) if frozen else not_executed(source, evidence)
     now = clock()
     found = judge_drift(Material(history, toolchain, now), look_id(now))
@@ -182,6 +186,7 @@ class _Frozen:
 
     directory: Path
     place: Place
+    own: Own
     progress: Progress
     notify: Callable[[str], None]
 
@@ -204,7 +209,14 @@ class _Frozen:
             except ConfigError as error:
                 raise StoreError(f"the frozen replies can't be found: {error}") from error
             return frozen_replays(
-                facts, source.candidate, evidence, place=self.place, ledger=ledger, progress=self.progress, notify=self.notify
+                facts,
+                source.candidate,
+                evidence,
+                place=self.place,
+                ledger=ledger,
+                progress=self.progress,
+                notify=self.notify,
+                own=self.own,
             )
 
 

@@ -27,6 +27,9 @@ def drift(
     experiment: Annotated[
         str | None, typer.Option("--experiment", help="MLflow's experiment (default: the one that has the deployment).")
     ] = None,
+    spec: Annotated[
+        Path | None, typer.Option("--spec", help="Execute the frozen replies with the harness that this spec defines.")
+    ] = None,
     no_replay: Annotated[
         bool, typer.Option("--no-replay", help="Don't execute the frozen replies again: the toolchain is not measured then.")
     ] = False,
@@ -54,6 +57,7 @@ def drift(
         look = drifting.drift(
             deployment,
             experiment=experiment,
+            spec=spec,
             store=store,
             output=output,
             force=force,
