@@ -219,7 +219,9 @@ class TestProvider:
     def test_a_finding_stays_until_there_is_a_new_reference(self) -> None:
         """Also when the last day could not be measured; a new reference accepts what changed."""
         entries = [reference(), *days(1, 10, 0.5, trials=2)]
-        assert look(*entries, unmeasured(entry(11))).provider.status == "drift"
+        unknown = look(*entries, unmeasured(entry(11))).provider
+        assert unknown.status == "drift"
+        assert "of today nothing is known: 100 % of the trials of watch-011" in unknown.sentence
         assert look(*entries, reference(0.5, day=11), *days(12, 20, 0.5, trials=2)).provider.status != "drift"
 
 

@@ -134,8 +134,10 @@ class _Provider:
         days = tuple(self._days(reference))
         found = provider_drift(reference, days, apart)
         why = self._not_today(days)
-        if found.status == "drift" or not why:
+        if not why:
             return found
+        if found.status == "drift":
+            return found.model_copy(update={"sentence": f"{found.sentence}; of today nothing is known: {why}"})
         return found.model_copy(update={"status": "could not measure", "sentence": f"could not measure: {why}"})
 
     def _no_reference(self) -> str:
