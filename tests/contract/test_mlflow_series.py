@@ -107,7 +107,7 @@ class TestEntries:
         assert len(history.entries) == 1
         (lost,) = history.unreadable
         assert (lost.run, lost.evaluation) == (run.info.run_id, deployed(bot)[0].head.id)
-        assert lost.problem.startswith("series/entry.json is not what was logged; torn bundle: ")
+        assert lost.problem.startswith("series/entry.json is not what was logged; torn bundle: bundle/trials.parquet ")
         assert "\n" not in lost.problem
 
     def test_newer_format(self, place: Place, bot: str) -> None:

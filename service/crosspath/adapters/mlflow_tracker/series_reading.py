@@ -1,6 +1,5 @@
 """A deployment's evaluations in MLflow: found by their tags; their entries are fetched in threads, and kept below the store."""
 
-import json
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,8 +14,9 @@ from crosspath.adapters.mlflow_tracker.vendor import MlflowClient, Run, ViewType
 from crosspath.errors import ConfigError, CrosspathError, StoreError
 from crosspath.pipeline.series import entry_of
 from crosspath.spec.resolution import name_problem, near
+from crosspath.store import migrations
 from crosspath.store.bundle import drop_unlisted, read_bundle, read_judgement
-from crosspath.types.drift import ENTRY_FORMAT, SeriesEntry, SeriesHistory, UnreadableEntry
+from crosspath.types.drift import SeriesEntry, SeriesHistory, UnreadableEntry
 
 RUNS_IN_A_CALL = 1000
 EXPERIMENTS_IN_A_CALL = 500
@@ -138,7 +138,7 @@ class SeriesReader:
                     drop_unlisted(bundle)
                 entry = entry_of(read_bundle(bundle), read_judgement(bundle))
             except CrosspathError as error:
-                raise Unusable(f"{problem}; {error}") from error
+                raise Unusable(f"{problem}; {str(error).replace(f'{temporary}/', '')}") from error
         if entry is None or entry.deployment != deployment:
             raise Unusable(f"{problem}; its bundle is of another deployment")
         return entry.model_copy(update={"run": run.info.run_id})
@@ -201,23 +201,10 @@ def _parsed(data: bytes, run: Run, deployment: str) -> SeriesEntry:
     Raises:
         Unusable: of a newer version, of another deployment, or none at all.
     """
-    if (written := json_version(data)) is not None and written > ENTRY_FORMAT:
-        raise Unusable(
-            f"{ENTRY} was written by a newer version of Crosspath ({written}; this one reads {ENTRY_FORMAT}): update it"
-        )
     try:
-        entry = SeriesEntry.from_json(data)
-    except ValueError as error:
-        raise Unusable(f"{ENTRY} can't be read ({type(error).__name__})") from error
+        entry = migrations.ENTRY.parsed(SeriesEntry, data, ENTRY)
+    except StoreError as error:
+        raise Unusable(str(error)) from error
     if entry.deployment != deployment:
         raise Unusable(f"{ENTRY} is of another deployment")
     return entry.model_copy(update={"run": run.info.run_id})
-
-
-def json_version(data: bytes) -> int | None:
-    """The version that a record says it is of, whatever else is in it."""
-    try:
-        version = json.loads(data).get("version")
-    except (ValueError, AttributeError, RecursionError):
-        return None
-    return version if isinstance(version, int) else None
