@@ -172,7 +172,7 @@ def entry(name: str, passed: Sequence[int], trials: Sequence[int]) -> SeriesEntr
     return SeriesEntry(
         evaluation=name, created_at=0.0, deployment="bench", candidate="bench", role="day", rules=RULES, configuration={},
         toolchain="", tasks=tasks, families=tasks, planned_trials=int(max(trials)), control="holds", rate=none,
-        silent_wrong=none, trials=rows,
+        trials=rows,
     )  # fmt: skip
 
 

@@ -46,7 +46,6 @@ def entry(day: int, passes: float | Mapping[str, float] = 1.0, *, trials: int = 
         planned_trials=trials,
         control="holds",
         rate=rate,
-        silent_wrong=rate,
         trials=tuple(rows),
     )
     return found.model_copy(update=changes)

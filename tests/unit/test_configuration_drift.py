@@ -69,7 +69,6 @@ def entry(
         planned_trials=1,
         control="holds",
         rate=RATE,
-        silent_wrong=RATE,
         trials=tuple(EntryTrial(task=task, index=0, passed=True, reply="r" if answered else "") for task in tasks),
     )
 

@@ -39,7 +39,7 @@ def test_an_entry_is_of_the_cell_as_deployed() -> None:
     assert found
     cell = next(one for one in judgement.decompositions if one.candidate == "oracle").cell("NN")
     assert cell
-    assert found.rate == cell.rate
+    assert (found.rate.value, found.rate.n, found.rate.estimand) == (cell.rate.value, cell.rate.n, "these_tasks")
     assert sum(bool(trial.passed) for trial in found.trials) == cell.passed
     assert {trial.task for trial in found.trials} == {task.id for task in facts.tasks if task.infeasible is None}
     assert all(trial.reply and trial.length and trial.latency_s == 0.8 for trial in found.trials)

@@ -1,11 +1,12 @@
 """What one evaluation says of its deployment: the small record that drift is found from."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from crosspath.analysis.drift_change import Lost, day_rate
 from crosspath.pipeline.configurations import configuration_of
 from crosspath.pipeline.fact_index import FactIndex
 from crosspath.pipeline.plan import matched_cell
-from crosspath.types import CellRow, Decomposition, Facts, Judgement, Lock, PlannedCell, Reply, TrialKey, digest
+from crosspath.types import CellRow, Decomposition, Estimate, Facts, Judgement, Lock, PlannedCell, Reply, TrialKey, digest
 from crosspath.types.drift import EntryEffect, EntryTrial, SeriesEntry, WatchRules
 
 SHOWN_EFFECTS = ("damage", "compensation", "matched_gap")
@@ -23,8 +24,8 @@ def entry_of(facts: Facts, judgement: Judgement) -> SeriesEntry | None:
     candidate = next(one for one in facts.lock.candidates if one.name == name)
     cell = matched_cell(facts.cells, name)
     decomposition = next(one for one in judgement.decompositions if one.candidate == name)
-    measured = next(one for one in decomposition.cells if (one.told, one.done) == (cell.told, cell.done))
     tasks = [task for task in facts.tasks if task.infeasible is None]
+    trials = _trials(facts, judgement, cell)
     return SeriesEntry(
         evaluation=facts.head.id,
         created_at=facts.head.created_at,
@@ -40,10 +41,9 @@ def entry_of(facts: Facts, judgement: Judgement) -> SeriesEntry | None:
         families={task.id: task.family for task in tasks},
         planned_trials=facts.lock.trials,
         control=decomposition.control.status,
-        rate=measured.rate,
-        silent_wrong=measured.silent_wrong,
+        rate=_rate(trials),
         effects=_effects(decomposition),
-        trials=_trials(facts, judgement, cell),
+        trials=trials,
         requests=judgement.spend.requests,
         cost_usd=judgement.spend.cost_usd,
     )
@@ -64,6 +64,22 @@ def reply_digest(reply: Reply) -> str:
     """Equal for replies with the same text and the same tool calls, whatever their calls' ids."""
     calls = [[call.name, call.arguments] for call in reply.tool_calls]
     return digest([reply.text, calls])[:_DIGEST_LETTERS]
+
+
+def _rate(trials: Sequence[EntryTrial]) -> Estimate:
+    """About exactly these tasks, with however many trials: what days and references are drawn with beside each other."""
+    counts: dict[str, tuple[int, int]] = {}
+    lost: dict[str, Lost] = {}
+    for trial in trials:
+        passed, seen = counts.get(trial.task, (0, 0))
+        missing, unstable = lost.get(trial.task, (0, 0))
+        if trial.passed is None:
+            lost[trial.task] = Lost(missing + (not trial.unstable), unstable + trial.unstable)
+        else:
+            counts[trial.task] = (passed + trial.passed, seen + 1)
+    return day_rate(counts, lost) or Estimate(
+        value=None, low=None, high=None, n=0, missing=len(trials), estimand="these_tasks", method="nothing has a verdict"
+    )
 
 
 def _effects(decomposition: Decomposition) -> tuple[EntryEffect, ...]:

@@ -98,8 +98,7 @@ class SeriesEntry(Record):
     control: str
     """Status of the control."""
     rate: Estimate
-    """Pass rate as deployed."""
-    silent_wrong: Estimate
+    """Pass rate as deployed, of exactly these tasks."""
     effects: tuple[EntryEffect, ...] = ()
     trials: tuple[EntryTrial, ...]
     requests: int = 0
