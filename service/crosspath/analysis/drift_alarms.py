@@ -266,14 +266,14 @@ def _against(look: _Look, served: Sequence[ConfigurationChange]) -> str:
 
 def _sizes(part: ProviderDrift) -> str:
     """What was found on the day, and what the last window shows where that is another day."""
-    last = _interval(part.change)
+    window = f"over the last {part.window_days} days" if part.window_days > 1 else "on the last day"
+    last = f"{_interval(part.change)} {window}"
     days = [day for day in part.days if day.change is not None]
     then = next((day for day in days if day.day == part.found_on), None)
     if then is None or then is days[-1] or then.change == part.change:
         return last
-    window = f"over the last {part.window_days} days" if part.window_days > 1 else "on the last day"
     back = " (it may be gone again)" if part.change and (part.change.low or 0) <= 0 <= (part.change.high or 0) else ""
-    return f"{_interval(then.change)} then and {last} {window}{back}"
+    return f"{_interval(then.change)} then and {last}{back}"
 
 
 def _interval(change: Estimate | None) -> str:

@@ -47,7 +47,7 @@ def parts(drift: Drift) -> tuple[tuple[str, PartStatus, str], ...]:
     return (
         ("configuration", drift.configuration.status, drift.configuration.sentence.rstrip(".")),
         ("toolchain", drift.toolchain.status, "see above" if "toolchain" in unmeasured else _toolchain(drift.toolchain)),
-        ("provider", drift.provider.status, f"{provider}; {false_alarms(drift)}"),
+        ("provider", drift.provider.status, provider if "false alarm" in provider else f"{provider}; {false_alarms(drift)}"),
     )
 
 
