@@ -184,6 +184,13 @@ def test_another_configuration_than_evaluated_is_said(tmp_path: Path, evaluated:
     assert remark.startswith("adaptive is another configuration in the spec than it was in")
 
 
+def test_a_sample_of_one_trial_is_called_luck(tmp_path: Path) -> None:
+    """It is chosen on all the same, and said."""
+    once = Evaluation(*evaluation(names=("adaptive",), tasks=FEW, trials=1))
+    first, *_ = watch(written_spec(tmp_path), once, tmp_path / "watch.yaml").remarks
+    assert first.startswith(f"{once.id} has one trial a task: what passed may have passed by luck")
+
+
 def test_outcomes_are_those_as_deployed(evaluated: Evaluation) -> None:
     """Of the candidate's own cell; a trial without a reply is no verdict."""
     assert {(one.passed, one.trials) for one in seen_tasks(evaluated, "adaptive")} == {(2, 2)}

@@ -7,7 +7,7 @@ so that its outcomes are never taken for the reference.
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -128,13 +128,16 @@ def _usable(evaluation: Evaluation, candidate: str, tasks: Mapping[str, Task]) -
     return [task for task in seen_tasks(evaluation, candidate) if task.task in same and task.trials]
 
 
-def _remarks(evaluation: Evaluation, one: Candidate) -> list[str]:
-    then = next(each for each in evaluation.facts.lock.candidates if each.name == one.name)
-    if _measured(then) == _measured(one):
-        return []
-    return [
-        f"{one.name} is another configuration in the spec than it was in {evaluation.id}: tasks were chosen on what it did there"
-    ]
+def _remarks(evaluation: Evaluation, one: Candidate) -> Iterator[str]:
+    lock = evaluation.facts.lock
+    if lock.trials == 1:
+        yield f"{evaluation.id} has one trial a task: what passed may have passed by luck; three or more choose better"
+    then = next(each for each in lock.candidates if each.name == one.name)
+    if _measured(then) != _measured(one):
+        yield (
+            f"{one.name} is another configuration in the spec than it was in {evaluation.id}:"
+            " tasks were chosen on what it did there"
+        )
 
 
 def _measured(candidate: Candidate) -> tuple[object, ...]:
