@@ -223,6 +223,7 @@ class TestLooks:
         assert (run.info.run_name, run.info.status) == (f"drift {bot} · {state}", "FINISHED")
         assert {one.data.tags["mlflow.parentRunId"] for one in looks} == {run.info.run_id}
         assert {one.info.status for one in looks} == {"FINISHED"}
+        assert not any(one.data.metrics for one in looks)  # they would be the first columns of MLflow's table
         assert looks[1].data.tags["mlflow.note.content"] in run.data.tags["mlflow.note.content"]
         assert looks[1].info.run_id in run.data.tags["mlflow.note.content"]
         assert place.charted(bot) == [(1, 1.0), (2, 0.0)]

@@ -4,6 +4,7 @@ A look is written whole first; then the series run gets its numbers, then an old
 made again, and whoever looks next makes those that a killed program or another one at the same time left undone.
 """
 
+import json
 import time
 from collections import Counter
 from pathlib import Path
@@ -16,6 +17,7 @@ from crosspath.adapters.mlflow_tracker.look_runs import (
     FIRST_DAY_TAG,
     LOOK,
     NEWEST_TAG,
+    NUMBERS_TAG,
     SERIES,
     STATUS_TAG,
     LookRun,
@@ -94,22 +96,14 @@ class LookLogger:
         content, at_ms = self._content, round(self._drift.created_at * 1000)
         tags = content.tags | {PARENT_TAG: series, BEGAN_TAG: f"{time.time():.0f}"}
         run_id = self._client.create_run(self._place, at_ms, tags, content.name).info.run_id
-        self._client.log_batch(
-            run_id,
-            metrics=[Metric(key, value, at_ms, 0) for key, value in content.metrics.items()],
-            params=[Param(key, value) for key, value in content.params.items()],
-        )
+        self._client.log_batch(run_id, params=[Param(key, value) for key, value in content.params.items()])
         self._client.log_artifacts(run_id, str(self._directory))
         self._require_kept(run_id, content)
         self._client.set_tag(run_id, LOGGED_TAG, self._digest)
 
     def _require_kept(self, run_id: str, content: LookRun) -> None:
         data = self._client.get_run(run_id).data
-        for kind, wanted, kept in (
-            ("tag", content.tags, data.tags),
-            ("metric", content.metrics, data.metrics),
-            ("param", content.params, data.params),
-        ):
+        for kind, wanted, kept in (("tag", content.tags, data.tags), ("param", content.params, data.params)):
             if lost := [key for key, value in wanted.items() if kept.get(key) != value]:
                 raise TrackerError(f"run {content.name!r}: MLflow did not keep {kind} {lost[0]!r} as it was logged")
         files = [path.relative_to(self._directory) for path in self._directory.rglob("*") if path.is_file()]
@@ -166,7 +160,7 @@ class LookLogger:
         complete = self._logged(day)
         if complete and complete[0].info.status != "FINISHED":
             kept, *older = complete
-            known = {(key, value) for run in older if run.info.status == "FINISHED" for key, value in run.data.metrics.items()}
+            known = {(key, value) for run in older if run.info.status == "FINISHED" for key, value in _numbers(run).items()}
             new = [one for one in _points(kept, series) if (one.key, one.value) not in known]
             self._client.log_batch(series.info.run_id, metrics=new)
             self._client.set_terminated(kept.info.run_id, "FINISHED", kept.info.start_time)
@@ -229,7 +223,11 @@ def _order(run: Run) -> tuple[int, str]:
 def _points(look: Run, series: Run) -> list[Metric]:
     """A look's numbers as the series run has them: the step is the day, the time that of the look."""
     step = step_of(look.data.tags[DAY_TAG], series.data.tags[FIRST_DAY_TAG])
-    return [Metric(key, value, look.info.start_time, step) for key, value in look.data.metrics.items()]
+    return [Metric(key, value, look.info.start_time, step) for key, value in _numbers(look).items()]
+
+
+def _numbers(look: Run) -> dict[str, float]:
+    return json.loads(look.data.tags.get(NUMBERS_TAG, "{}"))
 
 
 def _digest(directory: Path) -> str:

@@ -1,5 +1,6 @@
 """A look at a deployment as a run of its own, and the run of its whole series, as plain data."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -20,6 +21,9 @@ FIRST_DAY_TAG = "crosspath.first_day"
 """The day of step 0 in the series run's charts. It stays what it was when that run was made."""
 NEWEST_TAG = "crosspath.newest_look"
 """Run that the series run's description is of."""
+NUMBERS_TAG = "crosspath.numbers"
+"""A look's numbers as JSON, from which the series run's charts are made. As metrics they would be columns: MLflow's table has
+those of the newest runs first, and the evaluations' own would be pushed out of sight."""
 REPORT = "drift.md"
 MOST_IN_BANNER = 4_500
 """Characters; MLflow keeps 5,000 of an experiment's description."""
@@ -34,6 +38,7 @@ class LookRun:
     tags: dict[str, str]
     params: dict[str, str]
     metrics: dict[str, float]
+    """Of the series run, on this day."""
 
 
 def day_of(seconds: float) -> str:
@@ -63,6 +68,7 @@ def state_words(drift: Drift) -> str:
 def look_run(drift: Drift, experiment_id: str) -> LookRun:
     """The run of a look."""
     day = day_of(drift.created_at)
+    metrics = look_metrics(drift)
     tags = {
         KIND_TAG: LOOK,
         DEPLOYMENT_TAG: shown(drift.deployment),
@@ -70,9 +76,10 @@ def look_run(drift: Drift, experiment_id: str) -> LookRun:
         DAY_TAG: day,
         STATUS_TAG: drift.status,
         **_source(drift),
+        NUMBERS_TAG: json.dumps(metrics),
         NOTE_TAG: fit_note(look_note(drift, experiment_id), REPORT),
     }
-    return LookRun(fit_name(f"{day} · {state_words(drift)}"), tags, _params(drift), look_metrics(drift))
+    return LookRun(fit_name(f"{day} · {state_words(drift)}"), tags, _params(drift), metrics)
 
 
 def series_tags(drift: Drift) -> dict[str, str]:

@@ -10,12 +10,13 @@ from crosspath.adapters.mlflow_tracker.entry_cache import EntryCache
 from crosspath.adapters.mlflow_tracker.layout import LOGGED_TAG
 from crosspath.adapters.mlflow_tracker.look_logging import RECORD, LookLogger, looks_of
 from crosspath.adapters.mlflow_tracker.series_entries import entry_digest
-from crosspath.adapters.mlflow_tracker.series_reading import SeriesReader, download, json_version
+from crosspath.adapters.mlflow_tracker.series_reading import SeriesReader, download
 from crosspath.adapters.mlflow_tracker.tracker import MlflowRef
 from crosspath.adapters.mlflow_tracker.vendor import MlflowClient, Run, ViewType
 from crosspath.errors import StoreError, TrackerError
 from crosspath.spec.resolution import name_problem
-from crosspath.types.drift import DRIFT_FORMAT, Drift, SeriesHistory
+from crosspath.store import migrations
+from crosspath.types.drift import Drift, SeriesHistory
 
 MOST_LOOKS = 20
 """So many of the newest looks are tried until one can be read."""
@@ -76,11 +77,11 @@ class MlflowSeries:
                 data = download(client, self._connection.uri, run, RECORD, Path(temporary)).read_bytes()
             except StoreError:
                 return None
-        if entry_digest(data) != run.data.tags.get(LOGGED_TAG) or (json_version(data) or 0) > DRIFT_FORMAT:
+        if entry_digest(data) != run.data.tags.get(LOGGED_TAG):
             return None
         try:
-            return Drift.from_json(data)
-        except ValueError:
+            return migrations.DRIFT.parsed(Drift, data, RECORD)
+        except StoreError:
             return None
 
 
