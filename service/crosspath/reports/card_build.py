@@ -273,13 +273,17 @@ class CardMaker:
 
 
 def card_spec(spec: Mapping[str, Any], candidate: Candidate, paths: set[str]) -> dict[str, Any]:
-    """The spec as resolved, with one candidate and the own paths that it needs; an endpoint's address is left to be filled in."""
+    """The spec as resolved, with one candidate and the own paths that it needs; an endpoint's address is left to be filled in.
+
+    Whoever repeats it has no part in the deployment's series.
+    """
     axes = {**candidate.model_dump(mode="json", exclude={"name"})}
     axes |= axes.pop("generation")
     model = {key: value for key, value in axes["model"].items() if value not in (None, {})}
     if "api_base" in model:
         model["api_base"] = OWN_ENDPOINT
-    kept = {key: value for key, value in spec.items() if key not in ("models", "defaults", "grid", "candidates", "executor")}
+    replaced = ("models", "defaults", "grid", "candidates", "executor", "deployment")
+    kept = {key: value for key, value in spec.items() if key not in replaced}
     own = cast("Mapping[str, Any]", spec.get("transports") or {})
     executor = cast("Mapping[str, Any]", spec.get("executor") or {})
     return {
