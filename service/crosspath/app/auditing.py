@@ -39,6 +39,7 @@ from crosspath.reports.gate_junit import gate_junit
 from crosspath.reports.gate_markdown import gate_markdown
 from crosspath.spec.policy import load_policy
 from crosspath.store.bundle import read_bundle, read_judgement
+from crosspath.store.migrations import VERDICT as VERDICT_FORM
 from crosspath.types import VERDICT_FORMAT, Asked, Evidence, Facts, Judgement, Policy, Verdict
 
 MOST_NAMED = 20
@@ -105,9 +106,9 @@ def _audited(directory: Path, name: str = VERDICT) -> Audit:
 
 
 def _compared(directory: Path, name: str) -> Audit:
-    stated = _verdict(directory / name)
+    stated, written = _verdict(directory / name)
     found = [*_policy_differences(directory, stated), *_identity_differences(name, stated)]
-    asked = _asked(directory)
+    asked = _asked(directory, written)
     if (stated.baseline is None) != (asked.baseline is None):
         has, had = ("no baseline", "one") if stated.baseline is None else ("a baseline", "none")
         return Audit(stated, (*found, f"{name}: it has {has}, and {had} was asked for by {evidence_file(SIDES[0])}"))
@@ -119,7 +120,7 @@ def _compared(directory: Path, name: str) -> Audit:
             raise UnreadableError(
                 f"{directory / name}: {label}.bundle is {side.bundle!r}; it has to be one of {', '.join(SIDES)}"
             )
-        evidence = _evidence(directory / evidence_file(label))
+        evidence = _evidence(directory / evidence_file(label), written)
         if side.bundle not in read:
             try:
                 read[side.bundle] = _bundle(directory / side.bundle)
@@ -134,33 +135,36 @@ def _compared(directory: Path, name: str) -> Audit:
 # -- reading ---------------------------------------------------------------------------------------------------------------
 
 
-def _verdict(file: Path) -> Verdict:
+def _verdict(file: Path) -> tuple[Verdict, object]:
+    """The verdict in today's form, and the version that it was written in."""
     value = json_mapping(file)
-    version = value.get("version")
+    version = value.get("version", 1)
     if isinstance(version, int) and version > VERDICT_FORMAT:
         raise UnreadableError(
             f"{file} has format {version}, written by Crosspath {value.get('crosspath')!r}; this is {__version__}"
         )
     try:
-        stated = Verdict.model_validate(value)
+        stated = Verdict.model_validate(VERDICT_FORM.upgraded(value, version, "verdict") | {"version": VERDICT_FORMAT})
         verdict_id(stated.created_at, "")
     except ValidationError as error:
         raise UnreadableError(f"{file} is no verdict: {_first(error)}") from None
+    except StoreError as error:
+        raise UnreadableError(f"{file} is no verdict: {error}") from None
     except (OverflowError, ValueError, OSError):
         raise UnreadableError(f"{file} is no verdict: created_at: {value['created_at']} is no time") from None
-    return stated
+    return stated, version
 
 
-def _evidence(file: Path) -> Evidence:
+def _evidence(file: Path, version: object) -> Evidence:
     try:
-        return Evidence.model_validate(json_mapping(file))
+        return Evidence.model_validate(VERDICT_FORM.upgraded(json_mapping(file), version, "evidence"))
     except ValidationError as error:
         raise UnreadableError(f"{file} can't be read: {_first(error)}") from None
 
 
-def _asked(directory: Path) -> Asked:
+def _asked(directory: Path, version: object) -> Asked:
     file = directory / evidence_file(SIDES[0])
-    if (asked := _evidence(file).asked) is None:
+    if (asked := _evidence(file, version).asked) is None:
         raise UnreadableError(f"{file} does not say what the gate was asked: gate again")
     return asked
 

@@ -16,11 +16,12 @@ from crosspath.app.verifying_fields import IMPOSSIBLE, LONGEST, judged_check, le
 from crosspath.app.verifying_numbers import LOST, beyond, number_checks
 from crosspath.app.verifying_tasks import FAMILIES, Known, task_checks
 from crosspath.app.verifying_texts import text_checks
-from crosspath.errors import ConfigError
+from crosspath.errors import ConfigError, StoreError
 from crosspath.reports.card import footer, page_digest, without_footer
 from crosspath.reports.card_block import CardFile, read_block
 from crosspath.reports.card_changes import changed_lines
 from crosspath.reports.card_page import card_page
+from crosspath.store.migrations import CARD
 from crosspath.types import CARD_FORMAT, Card, CardCheck, CardDifference, CardVerification, canonical_json
 
 NOT_PROVEN = (
@@ -61,14 +62,16 @@ def verify_card(
 
 
 def _card(read: CardFile, source: str) -> Card:
-    written = read.value.get("format")
+    written = read.value.get("format", 1)
     if isinstance(written, int) and written > CARD_FORMAT:
         raise ConfigError(
             f"has format {written}, written by Crosspath {read.value.get('crosspath')!r}; this is {__version__}: update it",
             source=source,
         )
     try:
-        return Card.model_validate(read.value)
+        return Card.model_validate(CARD.upgraded(read.value, written) | {"format": CARD_FORMAT})
+    except StoreError as error:
+        raise ConfigError(f"is no card that can be read: {error}", source=source, field="format") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))

@@ -91,7 +91,7 @@ BUNDLE = Form("a bundle", ({"plan": _with_every_section},))
 """Parts: ``head``, ``lock``, ``plan``, ``judgement``, and a row of each table by its name; the ledger holds the same records.
 2: request styles, declining and held-out tasks."""
 VERDICT = Form("a gate's verdict")
-"""Parts: the verdict itself, and ``evidence`` beside it."""
+"""Parts: the ``verdict`` itself, and ``evidence`` beside it."""
 CARD = Form("a harness card")
 ENTRY = Form("an entry of a series")
 DRIFT = Form("a look at a deployment")
