@@ -34,8 +34,16 @@ The records of {name!r} are not those that version {version} was fixed with. If 
   2. PYTHONPATH=service:tests python scripts/write_format_fixtures.py, and commit what it wrote.
 If it is not released, 2. alone. See "When a record changes" in CONTRIBUTING.md.
 """
-BUNDLES = [path for version in range(1, FORMAT + 1) for path in fixtures("bundle", version)]
-LEDGERS = [path for version in range(1, len(LEDGER.older) + 2) for path in fixtures("ledger", version)]
+LEDGER_VERSION = len(LEDGER.older) + 1
+VERSIONS = {name: form.version for name, (form, _) in RECORDS.items()} | {"ledger": LEDGER_VERSION}
+
+
+def _left(name: str) -> list[Path]:
+    """What all versions of a form have left."""
+    return [path for version in range(1, VERSIONS[name] + 1) for path in fixtures(name, version)]
+
+
+BUNDLES, LEDGERS = _left("bundle"), _left("ledger")
 
 
 @pytest.mark.parametrize("name", RECORDS)
@@ -49,13 +57,12 @@ def test_no_record_changes_without_a_version(name: str) -> None:
 def test_versions_are_those_of_the_records() -> None:
     """The number beside a record is the number of its form's steps and one."""
     stated = {"bundle": FORMAT, "verdict": VERDICT_FORMAT, "card": CARD_FORMAT, "entry": ENTRY_FORMAT, "drift": DRIFT_FORMAT}
-    assert {name: form.version for name, (form, _) in RECORDS.items()} == stated
+    assert stated | {"ledger": LEDGER_VERSION} == VERSIONS
 
 
 def test_every_version_has_left_something() -> None:
     """No version of a form is without a file that a test reads."""
-    wanted = [(name, version) for name, (form, _) in RECORDS.items() for version in range(1, form.version + 1)]
-    wanted += [("ledger", version) for version in range(1, len(LEDGER.older) + 2)]
+    wanted = [(name, version) for name, newest in VERSIONS.items() for version in range(1, newest + 1)]
     assert [one for one in wanted if not fixtures(*one)] == []
 
 
@@ -249,40 +256,36 @@ def _made(connection: sqlite3.Connection) -> tuple[int, list[Any]]:
 # -- verdicts, cards, series -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("version", range(1, VERDICT_FORMAT + 1))
-def test_a_verdict_follows_from_its_artifacts(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("place", _left("verdict"), ids=lambda path: path.name)
+def test_a_verdict_follows_from_its_artifacts(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A later version reads a gate's directory and draws the same verdict from it, whatever words it would use for it."""
     monkeypatch.setattr(auditing, "__version__", "later")
-    (place,) = fixtures("verdict", version)
     found = audit(place)
     words = ("sentence", "reasons", "next_steps")
     assert [one for one in found.differences if not any(word in one.split(" is ")[0] for word in words)] == []
     assert found.verdict.rules
 
 
-@pytest.mark.parametrize("version", range(1, CARD_FORMAT + 1))
-def test_a_card_is_verified(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("card", _left("card"), ids=lambda path: path.name)
+def test_a_card_is_verified(card: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A later version finds a card as it was written, and its counts those of its outcomes."""
     monkeypatch.setattr(verifying, "__version__", "later")
-    (card,) = fixtures("card", version)
     found = verify_card(card)
     assert [check for check in found.checks if check.status == "differs" and check.about not in ("page",)] == []
 
 
-@pytest.mark.parametrize("version", range(1, ENTRY_FORMAT + 1))
-def test_an_entry_of_a_series_is_read(version: int) -> None:
+@pytest.mark.parametrize("file", _left("entry"), ids=lambda path: path.name)
+def test_an_entry_of_a_series_is_read(file: Path) -> None:
     """Its trials and its configuration are there, in today's form."""
-    (file,) = fixtures("entry", version)
     entry = ENTRY.parsed(SeriesEntry, file.read_bytes(), file.name)
     assert (entry.version, entry.deployment, entry.candidate) == (ENTRY_FORMAT, "bot", "deployed")
     assert {trial.task for trial in entry.trials} == set(entry.tasks)
     assert entry.configuration["contract"] == "nested-shell"
 
 
-@pytest.mark.parametrize("version", range(1, DRIFT_FORMAT + 1))
-def test_a_look_is_read(version: int) -> None:
+@pytest.mark.parametrize("file", _left("drift"), ids=lambda path: path.name)
+def test_a_look_is_read(file: Path) -> None:
     """Its three parts and its evidence, which the next look goes on with."""
-    (file,) = fixtures("drift", version)
     found = DRIFT.parsed(Drift, file.read_bytes(), file.name)
     assert (found.version, found.deployment, found.configuration.status) == (DRIFT_FORMAT, "bot", "no drift")
     assert found.toolchain.evidence
