@@ -167,7 +167,7 @@ class RunLogger:
         prompts = register_contracts(self._client, experiment, self._content.contracts)
         for key, value in prompt_tags(self._content.parent.prompts, prompts).items():
             self._client.set_tag(parent, key, value)
-        for number, run in enumerate(reversed(self._content.nested)):
+        for number, run in enumerate(reversed(self._content.nested), 1):
             # A millisecond apart, the first one last: MLflow lists the newest first, and so in the order of the spec.
             links = {PARENT_TAG: parent} | prompt_tags(run.prompts, prompts)
             child = self._create(experiment, run, _milliseconds(started) + number, links)
