@@ -5,7 +5,7 @@
 A sentinel set of 24 tasks is evaluated once a day, one trial each, after a reference of ten trials; model and sandbox are fakes,
 everything after them is what `crosspath run` and `crosspath drift` do. One evaluation in seven is logged with its reports and
 figures, the others without: making them is not what is measured. A second start with the same directory goes on where the first
-one ended, and measures. `--rows 0` leaves out the row and trace of each task, which are most of what a day costs to log.
+one ended, and measures. `--rows 0` leaves out the row and trace of each task, a third of what a day takes.
 """
 
 import argparse
