@@ -1,6 +1,7 @@
 """One contract over bubblewrap, plain processes and the fake."""
 
 import hashlib
+import os
 import pickle
 import re
 import time
@@ -406,6 +407,22 @@ class TestRealSandboxes:
         assert {"awk", "bash", "sh", "coreutils", "grep", "sed", "others", "libraries"} <= set(programs)
         for name in ("awk", "bash", "sh", "grep", "sed"):
             assert re.search(r"(^|, )/\S+ sha256 [0-9a-f]{12}$", programs[name]), programs[name]
+
+    def test_umask(self, real: Sandbox) -> None:
+        """Modes don't depend on the umask that cron or an administrator's shell gives: the same reply leaves the same state."""
+        command = shell('mkdir d; touch f; cat "$IN/given" >g', files=(FileEntry(path=b"given", content=b"x"),))
+        copies = [pickle.loads(pickle.dumps(real)) for _ in range(2)]
+        found: list[tuple[tuple[bytes, int], ...]] = []
+        for copy, mask in zip(copies, (0o022, 0o077), strict=True):
+            before = os.umask(mask)
+            try:
+                state = run(copy, command).state
+            finally:
+                os.umask(before)
+            found.append(tuple((entry.path, entry.mode) for entry in state.entries))
+            if isinstance(copy, BubblewrapSandbox):
+                copy.close()
+        assert found[0] == found[1] == ((b"d", 0o755), (b"f", 0o644), (b"g", 0o644))
 
     def test_image(self, real: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
         """It names the image as the environment does, because a process inside can't know its digest; else the system."""

@@ -15,7 +15,7 @@ from crosspath.adapters.sandboxing.jobs import Start
 from crosspath.adapters.sandboxing.packages import package_files
 from crosspath.adapters.sandboxing.spawning import Spawner
 from crosspath.adapters.sandboxing.system_view import FIRST_PROGRAM, INSIDE
-from crosspath.adapters.sandboxing.workdir import remove_tree, write_entries
+from crosspath.adapters.sandboxing.workdir import make_directory, remove_tree, write_entries
 from crosspath.types import Command, ExecResult, FileEntry, Limit, Package, SandboxLimits, Task
 
 PLACES = Places(
@@ -85,7 +85,7 @@ class BubblewrapRoom:
         """Replace the content of ``IN``; empty ``OUT``."""
         if command.files:
             remove_tree(b"in", self.job)
-            os.mkdir("in", 0o755, dir_fd=self.job)
+            make_directory("in", 0o755, self.job)
             write_entries(self.job, [entry.model_copy(update={"path": b"in/" + entry.path}) for entry in command.files])
         if command.report is not None:
             with contextlib.suppress(ValueError, OSError):
@@ -167,10 +167,10 @@ def open_room(cage: Cage, limits: SandboxLimits, task: Task) -> Iterator[Bubblew
     path = f"{spawner.base}/job/{name}"
     with contextlib.ExitStack() as cleanup:
         jobs = cage.jobs
-        os.mkdir(name, 0o711, dir_fd=jobs)
+        make_directory(name, 0o711, jobs)
         cleanup.callback(remove_tree, name.encode(), jobs)
         job = _keep(_directory(name, jobs), cleanup)
-        os.mkdir("disk", 0o711, dir_fd=job)
+        make_directory("disk", 0o711, job)
         options = f"size={limits.disk_bytes},nr_inodes={limits.inodes + len(_DISK) + 1},mode=0711"
         disk = spawner.mount(f"{path}/disk", options)
         cleanup.callback(spawner.unmount, f"{path}/disk")

@@ -43,6 +43,12 @@ def _told(entry: FileEntry) -> Iterator[None]:
         raise JobFailure("fixture_failed", f"{entry.path!r} can't be written: {error.strerror}") from error
 
 
+def make_directory(name: str, mode: int, parent: int) -> None:
+    """A new directory in the open directory ``parent`` with exactly that mode, whatever the umask is that cron, or root, has."""
+    os.mkdir(name, mode, dir_fd=parent)
+    os.chmod(name, mode, dir_fd=parent)
+
+
 def _parts(path: bytes) -> list[bytes]:
     parts = [part for part in path.split(b"/") if part not in (b"", b".")]
     if path.startswith(b"/") or not parts or b".." in parts or b"\0" in path:
