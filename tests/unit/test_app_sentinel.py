@@ -80,6 +80,16 @@ def test_the_spec_runs_the_chosen_tasks_in_one_cell(tmp_path: Path, evaluated: E
     assert f"8 of 20 tasks, chosen on {evaluated.id}:adaptive (2 trials a task)" in head
 
 
+def test_a_series_stays_in_its_experiment(tmp_path: Path, evaluated: Evaluation) -> None:
+    """A spec that is of the deployment already is in an experiment, and its watch goes there; another deployment gets its own."""
+    text = SPEC + "experiment: bots\ndeployment: {name: support-bot, candidate: adaptive}\n"
+    spec = written_spec(tmp_path / "specs", text)
+    watch(spec, evaluated, tmp_path / "same.yaml")
+    watch(spec, evaluated, tmp_path / "other.yaml", Asked(tasks=8, deployment="night-bot"))
+    assert resolved_spec(tmp_path / "same.yaml").spec.experiment == "bots"
+    assert resolved_spec(tmp_path / "other.yaml").spec.experiment == "night-bot watch"
+
+
 def test_own_files_are_named_from_where_the_watch_lies(tmp_path: Path, evaluated: Evaluation) -> None:
     """Contracts, styles, a program, a function beside the spec, a suite and recorded replies are found from another directory."""
     base = tmp_path / "specs"

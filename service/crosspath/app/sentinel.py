@@ -156,7 +156,8 @@ def _document(
     name = f"{deployment} watch"
     document: dict[str, Any] = {
         "name": name if len(name) <= _LONGEST_NAME else deployment,
-        "experiment": name,
+        # One series is in one experiment: a spec that is of this deployment already has its own.
+        "experiment": spec.experiment if spec.deployment and spec.deployment.name == deployment else name,
         "models": {"watched": {"model": moved.model(generation.model.name), **model}},
         "candidates": {one.name: _axes(one, moved)},
         "reference": {"contract": generation.contract, "transport": one.transport},

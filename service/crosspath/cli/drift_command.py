@@ -97,8 +97,10 @@ def _print(look: "Look", form: str) -> None:
 
 
 def _say_places(look: "Look") -> None:
+    if look.directory or look.url:
+        say("")
     if look.directory:
-        say(f"\nlook        {look.drift.id}, in {one_line(str(look.directory))}")
+        say(f"look        {look.drift.id}, in {one_line(str(look.directory))}")
     if look.url:
         say(f"in MLflow   {one_line(look.url)}")
     if look.opens_with:
