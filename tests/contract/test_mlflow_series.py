@@ -117,7 +117,7 @@ class TestEntries:
         file.write_text(json.dumps(json.loads(file.read_text()) | {"version": 2, "more": 1}))
         place.client.set_tag(run.info.run_id, "crosspath.entry", hashlib.sha256(file.read_bytes()).hexdigest())
         (lost,) = place.series.history(bot).unreadable
-        assert "newer version of Crosspath" in lost.problem
+        assert "reads versions up to 1: update it" in lost.problem
 
     def test_interrupted_logging(self, place: Place, bot: str) -> None:
         """What was not logged to its end is no entry, and the line says how to finish it; then it is one."""

@@ -20,7 +20,7 @@ HOSTILE = "\\\"'`$!\n\t #~*?{}()[];&|<>=%^-+\r\x01\x7f"
 payloads = st.text(st.one_of(st.sampled_from(HOSTILE), st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
 ALL_ASCII = "".join(map(chr, range(1, 128)))
 nonsense = st.text(st.sampled_from("\\\"'`$!\n #(){};&|<>=-+ab"), max_size=30)
-real_shell = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+real_shell = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 
 def some(name: str) -> settings:

@@ -49,7 +49,7 @@ CHARACTERS = "\\\"'`$!\n\t #~*?{}()[];&|<>=%^-+,:@/.\ré日ab0"
 payloads = st.text(st.sampled_from(CHARACTERS) | st.characters(max_codepoint=126, min_codepoint=1), max_size=12)
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(max_examples=250, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(path=chains(), payload=payloads)
 def test_what_says_that_it_can_be_survived_is_survived(path: Path, payload: str) -> None:
     """Whatever the layers and their order: an encoded command leaves the very bytes and tells its own status."""
@@ -60,7 +60,7 @@ def test_what_says_that_it_can_be_survived_is_survived(path: Path, payload: str)
     assert (code, files) == (3, {"out": payload.encode()}), path.describe()
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(path=chains(), text=payloads)
 def test_any_chain_delivers_any_text(path: Path, text: str) -> None:
     """A delivery never raises for what a reply holds, and tells its problem where nothing can be executed."""

@@ -63,7 +63,7 @@ def estimates(result: Decomposition) -> list[Estimate]:
     return rates + [estimate for effect in result.effects for estimate in (effect.these, effect.population)]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(cell_inputs())
 def test_matched_gap_is_damage_plus_compensation(cells: list[CellInput]) -> None:
     """Whatever is missing or unstable, the identity holds for both estimands wherever all three have a value."""
@@ -75,7 +75,7 @@ def test_matched_gap_is_damage_plus_compensation(cells: list[CellInput]) -> None
     assert len(result.effects) == 4
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(cell_inputs())
 def test_estimates_lie_between_their_bounds(cells: list[CellInput]) -> None:
     """Worst <= value <= best, low <= value <= high, and n + missing + unstable is what was planned."""
@@ -89,7 +89,7 @@ def test_estimates_lie_between_their_bounds(cells: list[CellInput]) -> None:
             assert estimate.low - 1e-12 <= estimate.value <= estimate.high + 1e-12
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(cell_inputs(), st.randoms(use_true_random=False))
 def test_order_of_rows_and_cells_means_nothing(cells: list[CellInput], dice: random.Random) -> None:
     """Shuffled rows and cells give the same decomposition."""
@@ -97,7 +97,7 @@ def test_order_of_rows_and_cells_means_nothing(cells: list[CellInput], dice: ran
     assert decompose("x", mixed, HOLDS) == decompose("x", cells, HOLDS)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(cell_inputs(), st.randoms(use_true_random=False))
 def test_bounds_hold_whatever_the_lost_rows_were(cells: list[CellInput], dice: random.Random) -> None:
     """If every lost row had ended in some way, the exact difference would lie between worst and best."""

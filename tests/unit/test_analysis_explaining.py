@@ -128,7 +128,7 @@ def cells(draw: st.DrawFn) -> tuple[tuple[str, ...], list[Point]]:
     return axes, found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(cells())
 def test_parts_add_up_and_turn_with_the_order(drawn: tuple[tuple[str, ...], list[Point]]) -> None:
     """Whatever cells there are, the parts add up to the difference, and exchanging the ends negates each of them."""

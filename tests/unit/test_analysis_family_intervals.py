@@ -3,7 +3,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from crosspath.analysis import family_intervals as intervals
@@ -115,7 +115,6 @@ def test_one_family_has_no_interval() -> None:
     assert intervals.family_interval([], 0, 1) == (None, None, "nothing was scored")
 
 
-@settings(deadline=None)
 @given(differences)
 def test_interval_holds_the_mean_in_any_order(values: list[Fraction]) -> None:
     """The interval holds the mean, stays inside of the possible range, and doesn't depend on order."""
@@ -125,7 +124,6 @@ def test_interval_holds_the_mean_in_any_order(values: list[Fraction]) -> None:
     assert ends(sorted(values)) == (low, high)
 
 
-@settings(deadline=None)
 @given(differences, st.sampled_from((0.2, 0.05, 0.01, 0.0005)))
 def test_less_risk_makes_a_wider_interval(values: list[Fraction], alpha: float) -> None:
     """A smaller alpha never narrows either end."""
@@ -135,7 +133,6 @@ def test_less_risk_makes_a_wider_interval(values: list[Fraction], alpha: float) 
     assert high <= wide_high + 1e-9
 
 
-@settings(deadline=None)
 @given(differences)
 def test_turned_signs_turn_the_interval(values: list[Fraction]) -> None:
     """Which candidate is the minuend means nothing: -x has the interval of x, turned about."""
@@ -143,7 +140,6 @@ def test_turned_signs_turn_the_interval(values: list[Fraction]) -> None:
     assert ends([-value for value in values]) == pytest.approx((-high, -low), abs=1e-9)
 
 
-@settings(deadline=None)
 @given(rates, st.integers(0, 7), st.fractions(0, 1, max_denominator=12))
 def test_better_families_never_lower_the_far_end(values: list[Fraction], place: int, better: Fraction) -> None:
     """The likelihood bound is monotone: where one family does better, the least mean that is in reach does not fall."""

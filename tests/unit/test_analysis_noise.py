@@ -151,7 +151,7 @@ counts = st.tuples(st.integers(0, 6), st.integers(0, 6), st.integers(0, 6), st.i
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(counts)
 def test_one_task_is_tested_as_fisher_does(stratum: tuple[int, int, int, int]) -> None:
     """The stratified test of one stratum is Fisher's."""
@@ -173,7 +173,7 @@ def test_strata_are_added_up() -> None:
     assert load_p([(0, 0, 1, 4)]) is None
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.sampled_from("aaabc"), min_size=8, max_size=8))
 def test_chance_alone_names_load_in_at_most_5_of_100(replies: list[str]) -> None:
     """Over every way to deal eight replies to the two loads, at most 5 % are called significant: choosing the most frequent

@@ -187,7 +187,7 @@ def facts(paths: tuple[PathCost, ...]) -> list[tuple[object, ...]]:
 
 
 class TestProperties:
-    @settings(deadline=None, max_examples=40)
+    @settings(max_examples=40)
     @given(OUTCOMES, st.randoms(use_true_random=False))
     def test_the_order_given_plays_no_part(self, outcomes: list[str], shuffler: random.Random) -> None:
         """Options in another order give the same ranking, name by name."""
@@ -196,7 +196,7 @@ class TestProperties:
         shuffler.shuffle(shuffled)
         assert rank_paths(shuffled) == rank_paths(options)
 
-    @settings(deadline=None, max_examples=40)
+    @settings(max_examples=40)
     @given(OUTCOMES, st.randoms(use_true_random=False))
     def test_names_play_no_part(self, outcomes: list[str], shuffler: random.Random) -> None:
         """Paths under other names have the same ranks, standings and numbers."""
@@ -207,7 +207,7 @@ class TestProperties:
         second = rank_paths([option(name, text, "1" * 12) for name, text in zip(others, outcomes, strict=True)])
         assert facts(first) == facts(second)
 
-    @settings(deadline=None, max_examples=40)
+    @settings(max_examples=40)
     @given(OUTCOMES)
     def test_ranks_follow_the_rates(self, outcomes: list[str]) -> None:
         """Nobody ranks above a path with a higher pass rate, or with as high a rate and fewer silent wrongs."""

@@ -29,7 +29,7 @@ def test_too_few_families_detect_nothing() -> None:
     assert precision.interval_width(Spread(0.1, 0.0, 0.0), Design((9,), 1)) is None
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(spreads, designs)
 def test_more_of_anything_is_more_precise(spread: Spread, design: Design) -> None:
     """Twice the families helps most, then twice the tasks, then twice the trials; all of them lower effect and width."""

@@ -148,7 +148,7 @@ VERDICTS = st.tuples(st.integers(2, 5), st.integers(1, 3)).flatmap(lambda size: 
 """Families of equally many tasks of models of two verdicts."""
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(VERDICTS)
 def test_agrees_with_counts_and_ignores_order(drawn: list[list[list[list[bool]]]]) -> None:
     """Pairs, reversals and both taus equal those of the counts alone; neither the order of models nor of rows changes a byte."""
@@ -172,7 +172,7 @@ def test_agrees_with_counts_and_ignores_order(drawn: list[list[list[list[bool]]]
     assert found.tau_a.low <= found.tau_a.value <= found.tau_a.high
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(VERDICTS)
 def test_tied_sets_are_complete(drawn: list[list[list[list[bool]]]]) -> None:
     """No group is part of another one, and every two models stand in one group together or are told apart."""
@@ -186,7 +186,7 @@ def test_tied_sets_are_complete(drawn: list[list[list[list[bool]]]]) -> None:
     assert together | sure == {frozenset(two) for two in combinations(names, 2)}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.integers(-6, 6), min_size=2, max_size=12))
 def test_p_value_and_interval_agree(sixths: list[int]) -> None:
     """A difference has a p-value of at most 5 % exactly where its 95 % interval leaves out zero."""

@@ -203,7 +203,7 @@ class TestExitCodes:
         assert [exit_code(found) for found in ([sure], [sure, alone], [alone], [broken], [sure, broken])] == [0, 3, 3, 4, 3]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.text("01s?", min_size=8, max_size=8), min_size=1, max_size=5), st.randoms(use_true_random=False))
 def test_the_order_given_plays_no_part(outcomes: list[str], shuffler: random.Random) -> None:
     """Choices in another order give the same recommendation, word for word."""

@@ -5,7 +5,7 @@ from itertools import combinations
 from math import comb
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crosspath.analysis.effects import population_rate
@@ -33,7 +33,6 @@ def reliable(seen: list[list[Seen]], trials: int = TRIALS, replies: dict[str, li
     return reliability_of(Repeated("c", "N", "N", trials, rows_of(seen), replies or {}))
 
 
-@settings(deadline=None)
 @given(st.integers(1, 7), st.integers(1, 7), chances)
 def test_the_estimate_is_unbiased(n: int, k: int, chance: Fraction) -> None:
     """Over every outcome of n trials, weighted by its probability, the estimate is the chance to the k-th power, exactly."""
@@ -45,7 +44,6 @@ def test_the_estimate_is_unbiased(n: int, k: int, chance: Fraction) -> None:
     assert sum(weight * all_pass(c, n, k) for c, weight in enumerate(weights)) == chance**k
 
 
-@settings(deadline=None)
 @given(st.lists(st.booleans(), min_size=1, max_size=8), st.integers(1, 8))
 def test_it_is_the_share_of_subsets_that_pass_whole(outcomes: list[bool], k: int) -> None:
     """All k-subsets of the trials, one by one, give the same number."""
@@ -55,14 +53,12 @@ def test_it_is_the_share_of_subsets_that_pass_whole(outcomes: list[bool], k: int
     assert all_pass(sum(outcomes), len(outcomes), k) == Fraction(sum(subsets), len(subsets))
 
 
-@settings(deadline=None)
 @given(tasks)
 def test_pass_1_is_the_rate(seen: list[list[Seen]]) -> None:
     """With k = 1 nothing new is said: value, interval, n, missing and bounds are those of the cell's rate over families."""
     assert reliable(seen).pass_hat[1] == population_rate(arrange(rows_of(seen)))
 
 
-@settings(deadline=None)
 @given(tasks)
 def test_more_trials_are_never_easier(seen: list[list[Seen]]) -> None:
     """Within a task, at worst, and in the value where no trial is lost, pass^k falls with k."""
@@ -78,7 +74,6 @@ def test_more_trials_are_never_easier(seen: list[list[Seen]]) -> None:
     assert values == sorted(values, reverse=True)
 
 
-@settings(deadline=None)
 @given(tasks)
 def test_the_bounds_hold_whatever_was_lost(seen: list[list[Seen]]) -> None:
     """Whichever way lost trials would have ended, pass^k over all of them lies between worst and best, and so does the value."""

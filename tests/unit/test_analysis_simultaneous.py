@@ -71,7 +71,7 @@ def test_holm_steps_down() -> None:
     assert holm([]) == []
 
 
-@settings(deadline=None, max_examples=5)  # theirs collects all garbage at each call: seconds in the process of a whole suite
+@settings(max_examples=5)  # theirs collects all garbage at each call: seconds in the process of a whole suite
 @given(st.lists(st.floats(0, 1), min_size=4, max_size=12))
 def test_holm_equals_statsmodels(p_values: list[float]) -> None:
     """The adjusted p-values are those of statsmodels."""

@@ -2,7 +2,7 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crosspath.analysis import stats
@@ -52,7 +52,6 @@ def test_share_interval_covers_every_chance(n: int) -> None:
     assert least[0] >= 0.93 > 0.9 > least[1]
 
 
-@settings(deadline=None)
 @given(st.floats(1, 400), st.floats(0, 1))
 def test_share_interval_takes_fractional_counts(n: float, rate: float) -> None:
     """An effective number of trials need not be whole; the interval holds the rate and stays in range."""
@@ -118,7 +117,6 @@ def test_equal_trials_have_no_variance_of_their_own() -> None:
     assert "too few trials disagree" in method
 
 
-@settings(deadline=None)
 @given(outcomes, st.data())
 def test_interval_on_these_tasks_holds_the_difference(first: list[list[bool]], data: st.DataObject) -> None:
     """Two generations on the same tasks: the interval holds the difference, has width and stays in range."""

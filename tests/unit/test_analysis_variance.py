@@ -58,7 +58,7 @@ def test_no_variance_has_no_shares() -> None:
     assert [(source.standard_error, source.share) for source in found] == [(0.0, None)] * 3
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.randoms(use_true_random=False), st.integers(1, 3), st.integers(1, 2))
 def test_sources_add_up_in_any_order(dice: random.Random, trials: int, generations: int) -> None:
     """All sources add up to the variance of family means, their shares to 1, and the order of tasks means nothing."""

@@ -18,8 +18,8 @@ from crosspath.app.gating_checks import (
     with_checks,
 )
 from crosspath.app.gating_places import NOTE_KEPT_S, VERDICT, clear_leftovers
-from crosspath.app.placing import fresh_place, put_in_place, require_place
 from crosspath.app.gating_verdict import policy_text
+from crosspath.app.placing import fresh_place, put_in_place, require_place
 from crosspath.errors import ConfigError
 from crosspath.pipeline.gate import GateOutcome
 from crosspath.spec.policy import load_policy

@@ -41,7 +41,7 @@ def test_round_trip(written: tuple[Facts, Judgement, Path]) -> None:
     assert read_judgement(directory) == judgement
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=TEXTS, arguments=TEXTS, name=TEXTS, content=TEXTS)
 def test_any_text_survives(text: str, arguments: str, name: str, content: str, tmp_path: Path) -> None:
     """Whatever a model wrote and whatever a contract is called, the bundle returns it character by character."""

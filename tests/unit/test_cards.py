@@ -254,7 +254,7 @@ def leaves(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [place] if isinstance(value, (int, float)) else []
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_forged_result_does_not_follow(
     data: st.DataObject, texts: dict[str, str], check: Callable[..., CardVerification]
@@ -279,7 +279,7 @@ def every_place(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]
     return [place, *(one for key, each in inner for one in every_place(each, (*place, key)))]
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_card_is_worse_than_a_wrong_one(
     data: st.DataObject, texts: dict[str, str], check: Callable[..., CardVerification]

@@ -92,7 +92,7 @@ def test_one_new_text_that_each_trial_would_give_is_nothing_new() -> None:
     assert (new.reference, new.recent, new.changed) == (1.0, 1.0, False)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(st.sampled_from("abcd"), max_size=5), st.lists(st.sampled_from("abcd"), max_size=4))
 def test_chances_of_new_replies_are_what_counting_gives(before: list[str], recent: list[str]) -> None:
     """Every way to say which of all replies are the recent ones, one by one."""

@@ -65,7 +65,7 @@ def test_the_saddlepoint_has_no_hole_in_the_middle() -> None:
     assert all(math.isclose(p, 0.5, abs_tol=0.02) for p in ps)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.integers(-4, 4), min_size=1, max_size=16), st.randoms(use_true_random=False))
 def test_order_plays_no_part_and_bounds_and_p_values_agree(values: list[int], shuffled: random.Random) -> None:
     """The same values in another order give the same numbers to the bit; a bound is where the p-value reaches alpha."""
@@ -80,7 +80,7 @@ def test_order_plays_no_part_and_bounds_and_p_values_agree(values: list[int], sh
         assert sample.p_not_above(low) <= 0.05 <= sample.p_not_above(low + 1e-6)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.integers(-4, 4), min_size=1, max_size=12), st.integers(0, 11), st.integers(-3, 3))
 def test_a_worse_value_never_makes_a_mean_look_higher(values: list[int], place: int, threshold: int) -> None:
     """p-values rise where a value falls: so what is missing may be put at its worst."""

@@ -210,7 +210,7 @@ SIDES = st.integers(0, 3).flatmap(
 SOME = st.lists(st.sampled_from(RULES), min_size=1, max_size=4, unique=True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SOME, SIDES, SIDES, st.booleans(), st.integers(0, 11), st.integers(0, 1))
 def test_a_missing_trial_never_makes_a_verdict(
     rules: list[PolicyRule], own: list[list[int | None]], other: list[list[int | None]], ours: bool, task: int, index: int
@@ -222,7 +222,7 @@ def test_a_missing_trial_never_makes_a_verdict(
     assert after == before or after == "INCONCLUSIVE"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(SOME, st.sampled_from(RULES), SIDES, SIDES)
 def test_a_further_rule_never_makes_a_pass(
     rules: list[PolicyRule], further: PolicyRule, own: list[list[int | None]], other: list[list[int | None]]
@@ -232,7 +232,7 @@ def test_a_further_rule_never_makes_a_pass(
         assert status(rules, side(*own), side(*other)) == "PASS"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(SOME, SIDES, SIDES, st.randoms(use_true_random=False))
 def test_order_changes_nothing(
     rules: list[PolicyRule], own: list[list[int | None]], other: list[list[int | None]], shuffled: random.Random

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -47,7 +47,6 @@ def tokens(text: str) -> list[Token]:
     return [inner for token in PARSER.parse(text) for inner in (token, *(token.children or ()))]
 
 
-@settings(deadline=None)
 @given(HOSTILE)
 @example("a\\")
 @example("&amp;")
@@ -105,7 +104,6 @@ def hostile_report(text: str) -> str:
     return report_markdown(facts, judgement)
 
 
-@settings(deadline=None)
 @given(HOSTILE)
 def test_a_report_holds_only_our_markup(text: str) -> None:
     """Whatever models, servers and names say, a report has the same blocks, and no link, image or HTML."""

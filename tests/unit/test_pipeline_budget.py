@@ -49,7 +49,7 @@ async def _spend(budget: Budget, worst: list[Amount], shares: list[float], seed:
 
 
 @given(limits, st.lists(st.tuples(amounts, st.floats(0, 1)), max_size=20), st.integers(0, 99))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_no_limit_is_overshot(bounds: Limits, work: list[tuple[Amount, float]], seed: int) -> None:
     """Concurrent requests together never take more than the limit, everybody is answered, and refusals name a limit."""
     spent, refused = asyncio.run(_spend(Budget(bounds), [w for w, _ in work], [s for _, s in work], seed))

@@ -1,7 +1,7 @@
 """Losses of whole evaluations: what the same replies do on the reference path, and what replies that were told nothing do."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import evaluation
@@ -59,7 +59,6 @@ def _row(number: int, passed: bool) -> CellRow:
     )
 
 
-@settings(deadline=None)  # SciPy is imported by the first one
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=24))
 def test_what_the_path_loses_is_what_damage_calls_lost(pairs: list[tuple[bool, bool]]) -> None:
     """For a candidate that is told nothing, trials lost to the path are the pairs that damage counts as lost."""

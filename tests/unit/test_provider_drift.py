@@ -144,7 +144,7 @@ def test_task_changes_stand_with_the_largest_first() -> None:
     }  # fmt: skip
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.3]))
 def test_simulated_watches_are_judged_like_real_ones(seed: int, drop: float) -> None:
     """The counts of a simulation and the entries of a series lead to the same first day."""

@@ -29,14 +29,13 @@ def by_counting(splits: list[Split]) -> Tails:
     return Tails(sum(one <= seen for one in sums) / len(sums), sum(one >= seen for one in sums) / len(sums))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.lists(a_split(), max_size=3))
 def test_tails_are_what_counting_all_ways_gives(splits: list[Split]) -> None:
     """Given each task's passes, any of its trials may be the recent ones; missing trials and unequal numbers included."""
     assert tails(splits) == pytest.approx(by_counting(splits))
 
 
-@settings(deadline=None)
 @given(st.integers(0, 20), st.integers(0, 14))
 def test_one_task_is_fishers_exact_test(before: int, recent: int) -> None:
     """One-sided, on both sides."""
@@ -46,7 +45,6 @@ def test_one_task_is_fishers_exact_test(before: int, recent: int) -> None:
     assert found.high == pytest.approx(fisher_exact(table, alternative="greater")[1])
 
 
-@settings(deadline=None)
 @given(st.lists(a_split(12), max_size=12), st.randoms())
 def test_neither_the_order_of_tasks_nor_those_that_cannot_vary_play_a_part(splits: list[Split], random: object) -> None:
     """A task that always passes, or never, or has no trial on one side says nothing."""
@@ -55,7 +53,6 @@ def test_neither_the_order_of_tasks_nor_those_that_cannot_vary_play_a_part(split
     assert tails(mixed) == pytest.approx(tails(splits))
 
 
-@settings(deadline=None)
 @given(st.lists(a_split(12), min_size=1, max_size=8), st.data())
 def test_fewer_recent_passes_never_look_better(splits: list[Split], data: st.DataObject) -> None:
     """One recent pass less: the p-value of a drop is no greater, that of a rise no smaller."""
@@ -73,7 +70,7 @@ def test_all_equal_shows_nothing() -> None:
     assert tails([Split(20, 20, 7, 7)] * 24) == tails([]) == Tails(1.0, 1.0)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 3), st.integers(0, 5)), min_size=1, max_size=3))
 def test_a_small_p_value_is_as_rare_as_it_says(sizes: list[tuple[int, int, int]]) -> None:
     """Over all ways to split the same passes, p <= a has a chance of at most a, for every a."""

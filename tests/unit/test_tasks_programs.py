@@ -40,7 +40,7 @@ def work(tmp_path: Path) -> Path:
     return path
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\0"), max_size=20), max_size=5))
 def test_argv_is_recorded_byte_for_byte(tmp_path: Path, argv: list[str]) -> None:
     """Whatever the arguments are, the record is their number and each of them, ended by NUL."""
@@ -64,7 +64,7 @@ def test_bytes_that_are_no_text_are_recorded(work: Path) -> None:
     assert (work / "rec").read_bytes() == b"1\0\xff\n\0"
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=300))
 def test_standard_input_is_recorded_byte_for_byte(tmp_path: Path, stdin: bytes) -> None:
     """NUL bytes, no final newline or nothing at all: what comes in is what is kept, apart from the arguments."""

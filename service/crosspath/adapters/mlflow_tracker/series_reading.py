@@ -11,7 +11,7 @@ from crosspath.adapters.mlflow_tracker.layout import EVALUATION_TAG, IDENTITY_TA
 from crosspath.adapters.mlflow_tracker.runs import BUNDLE, OWN_TAG
 from crosspath.adapters.mlflow_tracker.series_entries import DEPLOYMENT_TAG, ENTRY, ENTRY_TAG, entry_digest
 from crosspath.adapters.mlflow_tracker.vendor import MlflowClient, Run, ViewType, download_artifacts
-from crosspath.errors import ConfigError, CrosspathError, StoreError
+from crosspath.errors import ConfigError, CrosspathError, StoreError, boundary
 from crosspath.pipeline.series import entry_of
 from crosspath.spec.resolution import name_problem, near
 from crosspath.store import migrations
@@ -149,14 +149,15 @@ def download(client: MlflowClient, uri: str, run: Run, artifact: str, into: Path
 
     Raises:
         StoreError: it is not there, or can't be fetched; the server itself answers.
-        Exception: the server does not answer any more.
+        MlflowException: the server does not answer any more.
     """
+    place = f"{(run.info.artifact_uri or '').rstrip('/')}/{artifact}"
     try:
-        place = f"{(run.info.artifact_uri or '').rstrip('/')}/{artifact}"
-        return Path(download_artifacts(artifact_uri=place, dst_path=str(into), tracking_uri=uri))
-    except Exception as error:
+        with boundary(StoreError, f"{artifact} can't be fetched"):
+            return Path(download_artifacts(artifact_uri=place, dst_path=str(into), tracking_uri=uri))
+    except StoreError:
         client.get_run(run.info.run_id)
-        raise StoreError(f"{artifact} can't be fetched ({type(error).__name__})") from error
+        raise
 
 
 def experiments(client: MlflowClient) -> dict[str, str]:
