@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 import typer
 
 from crosspath.cli.evaluation_commands import ExecutorOption, SandboxOption
-from crosspath.cli.output import JsonFlag, StoreOption, live_progress, print_json, remark, say
-from crosspath.errors import ConfigError
+from crosspath.cli.output import JsonFlag, StoreOption, chosen_format, live_progress, print_json, remark, say
 from crosspath.escaping import one_line
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def drift(
 
     Exit code 0: no drift, 1: drift, 3: not enough evidence yet, 4: could not measure. No model is asked anything.
     """
-    chosen = _chosen(form, as_json)
+    chosen = chosen_format(form, as_json, FORMATS)
     from crosspath.app import drifting
 
     with live_progress(quiet=chosen == "json") as progress:
@@ -73,14 +72,6 @@ def drift(
         remark(f"crosspath: the look is not in MLflow: {one_line(look.tracking_error)}; the same command looks and logs again")
     if look.exit_code:
         raise typer.Exit(look.exit_code)
-
-
-def _chosen(form: str | None, as_json: bool) -> str:
-    if form is not None and form not in FORMATS:
-        raise ConfigError(f"{form!r} has to be one of {', '.join(FORMATS)}", field="--format")
-    if as_json and form not in (None, "json"):
-        raise ConfigError(f"give --json or --format {form}, not both")
-    return "json" if as_json else form or FORMATS[0]
 
 
 def _print(look: "Look", form: str) -> None:

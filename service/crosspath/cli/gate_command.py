@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 import typer
 
 from crosspath.cli.evaluation_commands import ExecutorOption, NoMlflow, SandboxOption
-from crosspath.cli.output import JsonFlag, StoreOption, live_progress, print_json, remark, say
-from crosspath.errors import ConfigError
+from crosspath.cli.output import JsonFlag, StoreOption, chosen_format, live_progress, print_json, remark, say
 from crosspath.escaping import one_line
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def gate(
 
     The stored replies of both sides are replayed anew first; no model is asked anything.
     """
-    chosen = _chosen(form, as_json)
+    chosen = chosen_format(form, as_json, FORMATS)
     from crosspath.app import gating
 
     with live_progress(quiet=chosen == "json") as progress:
@@ -84,14 +83,6 @@ def gate(
     _say_failures(done)
     if done.exit_code:
         raise typer.Exit(done.exit_code)
-
-
-def _chosen(form: str | None, as_json: bool) -> str:
-    if form is not None and form not in FORMATS:
-        raise ConfigError(f"{form!r} has to be one of {', '.join(FORMATS)}", field="--format")
-    if as_json and form not in (None, "json"):
-        raise ConfigError(f"give --json or --format {form}, not both")
-    return "json" if as_json else form or FORMATS[0]
 
 
 def _print(done: "Gate", form: str) -> None:

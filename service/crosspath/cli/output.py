@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crosspath.errors import BoundaryError
+from crosspath.errors import BoundaryError, ConfigError
 from crosspath.escaping import one_line
 
 if TYPE_CHECKING:
@@ -127,6 +127,19 @@ def _to_output() -> Iterator[None]:
         raise OutputClosed from None
     except OSError as error:
         raise OutputFailed(error) from None
+
+
+def chosen_format(form: str | None, as_json: bool, formats: Sequence[str]) -> str:
+    """What a command prints: ``--format``, or ``--json``, or else the first of ``formats``.
+
+    Raises:
+        ConfigError: no such format, or two at once.
+    """
+    if form is not None and form not in formats:
+        raise ConfigError(f"{form!r} has to be one of {', '.join(formats)}", field="--format")
+    if as_json and form not in (None, "json"):
+        raise ConfigError(f"give --json or --format {form}, not both")
+    return "json" if as_json else form or formats[0]
 
 
 def remark(text: str) -> None:
