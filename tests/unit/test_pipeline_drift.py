@@ -221,7 +221,7 @@ class TestProvider:
         entries = [reference(), *days(1, 10, 0.5, trials=2)]
         unknown = look(*entries, unmeasured(entry(11))).provider
         assert unknown.status == "drift"
-        assert "of today nothing is known: 100 % of the trials of watch-011" in unknown.sentence
+        assert unknown.unmeasured_today.startswith("100 % of the trials of watch-011 have no verdict")
         assert look(*entries, reference(0.5, day=11), *days(12, 20, 0.5, trials=2)).provider.status != "drift"
 
 

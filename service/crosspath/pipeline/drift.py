@@ -137,8 +137,9 @@ class _Provider:
         if not why:
             return found
         if found.status == "drift":
-            return found.model_copy(update={"sentence": f"{found.sentence}; of today nothing is known: {why}"})
-        return found.model_copy(update={"status": "could not measure", "sentence": f"could not measure: {why}"})
+            return found.model_copy(update={"unmeasured_today": why})
+        unmeasured = {"status": "could not measure", "sentence": f"could not measure: {why}", "unmeasured_today": why}
+        return found.model_copy(update=unmeasured)
 
     def _no_reference(self) -> str:
         most = max(entry.planned_trials for entry in self._entries)

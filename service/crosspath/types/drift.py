@@ -293,6 +293,8 @@ class ProviderDrift(Record):
     """Days of ``change``."""
     change: Estimate | None = None
     """Mean over tasks of recent rate - reference rate; the interval carries both samples' variance."""
+    unmeasured_today: str = ""
+    """Why nothing is known of today; empty where something is. A finding stays all the same."""
     found_on: str | None = None
     """The first day on which the sequential test found a change."""
     direction: Literal["worse", "better"] | None = None
