@@ -312,6 +312,7 @@ def test_ids_count_up_within_a_day(tmp_path: Path, facts: Facts) -> None:
     """``NAME-YYYYMMDD-N`` with the first free N."""
     ledger = _opened(tmp_path)
     assert ledger.new_id("quoting", STARTED_AT) == "quoting-20251129-1"
+    assert ledger.new_id("support-bot watch", STARTED_AT) == "support-bot-watch-20251129-1"
     head = facts.head.model_copy(update={"id": "quoting-20251129-1"})
     ledger.open_evaluation(_empty(facts).model_copy(update={"head": head}))
     assert ledger.new_id("quoting", STARTED_AT) == "quoting-20251129-2"

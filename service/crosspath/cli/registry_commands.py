@@ -1,5 +1,6 @@
 """Commands about registered models: register, promote --finish, rollback, decisions."""
 
+import shlex
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -100,4 +101,4 @@ def _print(done: "Decision", *, as_json: bool) -> None:
         print_json(done.model_dump(mode="json", exclude={"token"}))
         return
     say(f"{done.model}@{done.alias} is {version_words(done.to_version)} now: {entry_words(done)}")
-    say(f"the whole history: crosspath decisions {done.model}")
+    say(f"the whole history: crosspath decisions {shlex.quote(done.model)}")

@@ -69,8 +69,8 @@ class Ledger:
     # -- evaluations ---------------------------------------------------------------------------------------------------
 
     def new_id(self, name: str, now: float) -> str:
-        """``NAME-YYYYMMDD-N`` with the first free N."""
-        prefix = f"{name}-{time.strftime('%Y%m%d', time.gmtime(now))}-"
+        """``NAME-YYYYMMDD-N`` with the first free N; one word, so that every command that is printed with it can be copied."""
+        prefix = f"{name.replace(' ', '-')}-{time.strftime('%Y%m%d', time.gmtime(now))}-"
         taken = {row[0] for row in self._db.rows("SELECT id FROM evaluations")}
         return next(f"{prefix}{n}" for n in range(1, len(taken) + 2) if f"{prefix}{n}" not in taken)
 

@@ -12,6 +12,7 @@ against a process that slept for an hour between its entry and its move.
 
 import re
 import secrets
+import shlex
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -153,7 +154,7 @@ class AliasMover:
 
     def _written(self, entry: Decision) -> Decision:
         """Add the entry; as it stands in the history, whatever became of the answer."""
-        where = f"crosspath decisions {entry.model} --alias {entry.alias}"
+        where = f"crosspath decisions {shlex.quote(entry.model)} --alias {entry.alias}"
         with _saying(f"{NOTHING_MOVED}; whether the decision was written is shown by: {where}"):
             try:
                 self._store.append(entry)
@@ -290,12 +291,12 @@ def version_words(version: int | None) -> str:
 
 def ways_out(entry: Decision) -> str:
     """What to type where an entry was left unfinished."""
-    back = f", or take it back: crosspath rollback {entry.model} {entry.alias}" if entry.kind == "promote" else ""
+    back = f", or take it back: crosspath rollback {shlex.quote(entry.model)} {entry.alias}" if entry.kind == "promote" else ""
     return f"carry it out: {_finish(entry)}{back}"
 
 
 def _finish(entry: Decision) -> str:
-    return f"crosspath promote {entry.model} {entry.alias} --finish"
+    return f"crosspath promote {shlex.quote(entry.model)} {entry.alias} --finish"
 
 
 def _places(entry: Decision) -> set[int | None]:
