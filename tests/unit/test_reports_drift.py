@@ -10,7 +10,7 @@ from crosspath.reports.drift_markdown import drift_markdown
 from crosspath.reports.drift_terminal import drift_terminal
 from crosspath.reports.figures_drift import drift_figures, planned_drift_figures
 from crosspath.types import Estimate
-from crosspath.types.drift import Drift, UnreadableEntry
+from crosspath.types.drift import Drift, SeriesPoint, UnreadableEntry
 from drifts import (
     change,
     configuration,
@@ -199,6 +199,21 @@ class TestFigures:
         assert all(picture.startswith(PNG) for picture in first.values())
         assert len(first) == 2
         assert first == drift_figures(look)
+
+    @pytest.mark.parametrize(
+        "points",
+        [
+            (point(1),),
+            (point(1), point(2), point(3)),
+            (point(0, role="reference"),),
+            (point(0, role="reference"), point(1, role="reference"), point(1, role="reference")),
+        ],
+        ids=["one day", "days", "one reference", "references"],
+    )
+    def test_any_roles(self, points: tuple[SeriesPoint, ...]) -> None:
+        """Days without any reference are drawn, and so are references without a day."""
+        unknown = provider(None, days=(), status="not enough", sentence="", reference="", reference_trials=0)
+        assert drift_figures(drift(points=points, provider=unknown))["drift.png"].startswith(PNG)
 
     @pytest.mark.parametrize("name", NAMES)
     def test_any_name(self, name: str) -> None:

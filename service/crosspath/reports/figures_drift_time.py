@@ -78,8 +78,8 @@ def _draw_rates(axes: Axes, drift: Drift, span: tuple[float, float]) -> None:
     references = [point for point in drift.points if point.evaluation == drift.provider.reference or point.role == "reference"]
     others = [point for point in drift.points if point not in references]
     size = 4.5 if len(drift.points) <= _FEW else 2.6
-    ends = [*(place_of(point.created_at) for point in references[1:]), span[1]]
-    for point, end in zip(references, ends, strict=True):
+    ends = [*(place_of(point.created_at) for point in references), span[1]]
+    for point, end in zip(references, ends[1:], strict=True):
         _band(axes, point, end)
     _dots(axes, [one for one in others if one.evaluation not in unused], DAY, "o", size, filled=True)
     _dots(axes, [one for one in others if one.evaluation in unused], GREY, "o", size, filled=False)
