@@ -7,7 +7,7 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,12 +33,13 @@ from crosspath.app.placing import fresh_place, put_in_place, require_place
 from crosspath.app.readiness import require_executor
 from crosspath.app.resolve import Own, read_own
 from crosspath.errors import BoundaryError, ConfigError, CrosspathError, StoreError, TrackerError, boundary
-from crosspath.pipeline.drift import Material, frozen_of, judge_drift
+from crosspath.pipeline.drift import Material, frozen_of, judge_drift, reference_of
 from crosspath.pipeline.evaluate import Progress
+from crosspath.pipeline.text_changes import changed_kinds, text_changes
 from crosspath.ports import Series
 from crosspath.reports.drift_markdown import drift_markdown
 from crosspath.reports.figures_drift import drift_figures
-from crosspath.types.drift import Drift, FrozenOutcome, SeriesEntry, ToolchainDrift
+from crosspath.types.drift import Drift, FrozenOutcome, SeriesEntry, TextChange, ToolchainDrift
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,6 +146,8 @@ def drift(
     toolchain = replayer.executed(source, evidence) if frozen else not_executed(source, evidence)
     now = clock()
     found = judge_drift(Material(history, toolchain, now), look_id(now))
+    if texts := _changed_texts(found, history.entries, directory, notify):
+        found = found.model_copy(update={"texts": texts})
     return _kept(found, series, directory, place, track, progress)
 
 
@@ -218,6 +221,24 @@ class _Frozen:
                 notify=self.notify,
                 own=self.own,
             )
+
+
+def _changed_texts(
+    found: Drift, entries: Sequence[SeriesEntry], store: Path, notify: Callable[[str], None]
+) -> tuple[TextChange, ...]:
+    """The changed lines of contracts, paths, suites and styles. Where an evaluation can't be read there are none: the verdict
+    does not hang on them."""
+    fields = changed_kinds([difference.field for difference in found.configuration.breaking])
+    reference = reference_of(entries)
+    if not fields or reference is None:
+        return ()
+    try:
+        with open_ledger(store, notify) as ledger:
+            before, after = (find_facts(ledger, one.run or one.evaluation) for one in (reference, entries[-1]))
+    except CrosspathError as error:
+        notify(f"which lines changed can't be shown: {error}")
+        return ()
+    return text_changes((reference, before), (entries[-1], after), fields)
 
 
 # -- where it is kept ------------------------------------------------------------------------------------------------------

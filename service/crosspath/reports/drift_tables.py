@@ -6,6 +6,7 @@ from statistics import median
 from crosspath.analysis.drift_naming import cut, named_value, signal_value
 from crosspath.analysis.wording import NONE, percent, points, with_interval
 from crosspath.escaping import one_line
+from crosspath.reports.drift_texts import text_block
 from crosspath.reports.drift_words import BEARING_WORDS, day_of
 from crosspath.reports.explanation import Block
 from crosspath.types.drift import Drift, Flip, SeriesPoint, Signal, TaskChange, WatchDay
@@ -17,7 +18,7 @@ _LONGEST_REASON = 80
 
 def drift_blocks(drift: Drift) -> tuple[Block, ...]:
     """All tables; those without content are left out."""
-    blocks = (_timeline(drift), _flips(drift), _days(drift), _tasks(drift), _signals(drift), _apart(drift))
+    blocks = (_timeline(drift), text_block(drift), _flips(drift), _days(drift), _tasks(drift), _signals(drift), _apart(drift))
     return tuple(block for block in (*blocks, _effects(drift), _cost(drift), _unreadable(drift)) if block.lines or block.rows)
 
 

@@ -320,6 +320,18 @@ class Alarm(Record):
     tasks: tuple[str, ...] = ()
 
 
+class TextChange(Record):
+    """What changed in a text that is part of the configuration."""
+
+    kind: Literal["contract", "path", "suite", "style"]
+    name: str
+    """As the newest evaluation calls it."""
+    lines: tuple[str, ...]
+    """Of a unified diff, reference to newest, without its head: they begin with ``-``, ``+``, ``@@`` or a space."""
+    left_out: int = 0
+    """Further lines."""
+
+
 class SeriesPoint(Record):
     """One evaluation in the figures and tables of a drift report."""
 
@@ -347,6 +359,8 @@ class Drift(Record):
     """Oldest first."""
     unreadable: tuple[UnreadableEntry, ...] = ()
     configuration: ConfigurationDrift
+    texts: tuple[TextChange, ...] = ()
+    """Of contracts, paths, suites and request styles that changed since the reference; empty also where they can't be read."""
     toolchain: ToolchainDrift
     provider: ProviderDrift
     alarms: tuple[Alarm, ...] = ()
