@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosspath.analysis.drift_alarms import alarms
+import series
+from crosspath.analysis.drift_alarms import NOT_EXECUTED, alarms
+from crosspath.app.drifting import not_executed
 from crosspath.escaping import one_line
 from crosspath.types.drift import Alarm
 from drifts import (
@@ -26,6 +28,7 @@ from drifts import (
     watch_day,
 )
 
+GREP = "grep (GNU grep) 3.8, /usr/bin/grep sha256 9a9c5a0c3b5d"
 HOSTILE = "a\nALARM \x1b[31m\u202e[x](http://y) | `z` <b>"
 
 
@@ -46,16 +49,17 @@ def test_nothing_changed() -> None:
 
 class TestConfiguration:
     def test_an_edited_contract(self) -> None:
-        """The field, both values, the day it was seen, and that scores can't be compared across it; change it back or gate it."""
+        """The field, both values, the day it was seen, what a difference of scores across it is not, and what to do."""
         alarm = only(configuration(difference("contract.digest", "0a" * 32, "1b" * 32, "contract"), on=20))
         assert (alarm.cause, alarm.level, alarm.fields) == ("configuration", "alarm", ("contract.digest",))
         assert "1 field of support-bot changed" in alarm.sentence
         assert "contract.digest (0a0a0a0a -> 1b1b1b1b, seen on 2026-10-22)" in alarm.sentence
-        assert alarm.sentence.endswith("scores before and after can't be compared")
-        assert alarm.next_step.startswith(
-            "change it back, or gate what is deployed now (crosspath gate POLICY --candidate bot-watch-"
+        assert alarm.sentence.endswith("a difference of scores across it is no change of the provider's")
+        assert alarm.next_step == (
+            "change it back, or measure what is deployed now with enough trials and gate that: crosspath run SPEC --reference"
+            f" (it accepts the change in the watch), then crosspath gate POLICY --candidate latest --baseline {REFERENCE};"
+            f" crosspath compare {REFERENCE} {evaluation(60)} takes the difference apart"
         )
-        assert alarm.next_step.endswith("crosspath run SPEC --reference")
 
     def test_many_fields(self) -> None:
         """Three fields are named and the rest is counted; all are in the record."""
@@ -88,7 +92,7 @@ class TestToolchain:
         alarm = only(None, toolchain(*flips("awk/a", 3), *flips("awk/b", 1)))
         assert (alarm.cause, alarm.level, alarm.tasks) == ("toolchain", "alarm", ("awk/a", "awk/b"))
         assert "4 of 240 frozen replies" in alarm.sentence
-        assert "(awk mawk 1.3.4 -> gawk 5.2.1), 4 fail now; no reply was asked for" in alarm.sentence
+        assert "(awk: mawk 1.3.4 -> gawk 5.2.1), 4 fail now; no reply was asked for" in alarm.sentence
         assert alarm.sentence.endswith("2 tasks: awk/a (3), awk/b (1)")
         assert alarm.fields == ("toolchain.programs.awk",)
         assert "go back to the programs of bot-watch-20261002-1" in alarm.next_step
@@ -102,7 +106,7 @@ class TestToolchain:
         """An image with other programs that changed no outcome is a notice."""
         notice = only(None, toolchain(changed=(AWK,)))
         assert notice.level == "notice"
-        assert "awk mawk 1.3.4 -> gawk 5.2.1 changed, and none of 240 frozen replies comes out otherwise" in notice.sentence
+        assert "awk: mawk 1.3.4 -> gawk 5.2.1 changed, and none of 240 frozen replies comes out otherwise" in notice.sentence
 
     def test_unstable_replies_and_other_causes(self) -> None:
         """Replies that come out both ways, and those that fail for another cause, are notices that name their tasks."""
@@ -118,6 +122,49 @@ class TestToolchain:
         assert alarm.level == "unmeasured"
         assert alarm.sentence == "toolchain: could not measure: bwrap is missing"
         assert "crosspath doctor" in alarm.next_step
+
+    def test_no_replay(self) -> None:
+        """Where nobody asked for the replies to be executed the step is to ask for it; the words are those of the look."""
+        entry = series.reference()
+        alarm = only(None, not_executed(entry, ()))
+        assert alarm.sentence == "toolchain: could not measure: the frozen replies were not executed"
+        assert alarm.next_step == "leave --no-replay out: crosspath drift support-bot"
+        assert "crosspath doctor" in only(None, not_executed(entry, (), "no sandbox works")).next_step
+
+    @pytest.mark.parametrize(
+        ("before", "after", "words"),
+        [
+            (GREP, GREP.replace("9a9c5a0c3b5d", "597630e6adb6"), "grep: GNU grep 3.8 -> same version, other content"),
+            (GREP, GREP.replace("3.8", "3.11"), "grep: GNU grep 3.8 (/usr/bin/grep) -> GNU grep 3.11 (/usr/bin/grep)"),
+            (GREP, GREP.replace("/usr", ""), "GNU grep 3.8 -> same version, another file (/usr/bin/grep -> /bin/grep)"),
+            ("/bin/dash sha256 0a", "/bin/bash sha256 1b", "grep: /bin/dash -> /bin/bash"),
+            ("/bin/dash sha256 0a", "/bin/dash sha256 1b", "/bin/dash -> same version, other content (sha256 0a -> 1b)"),
+            ("node 20, /bin/node 40000000 bytes", "node 20, /bin/node 40000001 bytes", "(40000000 bytes -> 40000001 bytes)"),
+            (
+                "ls (GNU coreutils) 9.1, 23 of them sha256 0a",
+                "ls (GNU coreutils) 9.1, 23 of them sha256 1b",
+                "grep: GNU coreutils 9.1 -> same version, other content (sha256 0a -> 1b)",
+            ),
+            ("unset", GREP, "grep: unset -> GNU grep 3.8, /usr/bin/grep, sha256 9a9c5a0c"),
+        ],
+    )
+    def test_a_program(self, before: str, after: str, words: str) -> None:
+        """A program has its version and place, or what else differs of the same version; nothing is cut in the middle."""
+        changed = difference("toolchain.programs.grep", before, after, "toolchain")
+        assert words in only(None, toolchain(changed=(changed,))).sentence
+
+    def test_digests_over_all_files(self) -> None:
+        """They stand only where no named program changed; three named programs are two and a count."""
+        others, libraries = (
+            difference(f"toolchain.programs.{name}", "1143 by name and size, sha256 0a", "1144 by name and size, sha256 1b")
+            for name in ("others", "libraries")
+        )
+        assert (
+            "other programs on the path, shared libraries changed" in only(None, toolchain(changed=(others, libraries))).sentence
+        )
+        sentence = only(None, toolchain(*flips("a", 1), changed=(others, AWK, AWK, AWK, libraries))).sentence
+        assert "gawk 5.2.1 and 1 more)" in sentence
+        assert "librar" not in sentence
 
     def test_commands_can_be_copied(self) -> None:
         """A task's name is one word of the command, whatever a shell would make of it."""
@@ -137,9 +184,15 @@ class TestProvider:
         )
         assert alarm.tasks == ("quoting/a", "heredoc/b")
         assert alarm.next_step == (
-            "pin the served model x-0501 if the provider still has it, or gate what is served now: crosspath gate POLICY"
-            f" --candidate {evaluation(60)} --baseline {REFERENCE}; crosspath run SPEC --reference accepts it"
+            "pin the served model x-0501 if the provider still has it; else measure what is served now with enough trials"
+            " and gate that: crosspath run SPEC --reference (it accepts the change in the watch), then"
+            f" crosspath gate POLICY --candidate latest --baseline {REFERENCE}"
         )
+
+    def test_the_named_evaluations_are_one_word(self) -> None:
+        """A reference with a blank in its name is still one word of the command."""
+        named = "bot watch-20261002-1"
+        assert only(None, None, provider(-0.1, 20, reference=named)).next_step.endswith(f" --baseline '{named}'")
 
     def test_a_rise(self) -> None:
         """Better is a change, too."""
@@ -176,19 +229,52 @@ class TestProvider:
     @pytest.mark.parametrize(
         ("fields", "step"),
         [
-            ({"reference": ""}, "crosspath run SPEC --reference"),
-            (
-                {"days": (watch_day(60, used=False, why_not="8 of 24 trials are faults."),)},
-                "2026-12-01: 8 of 24 trials are faults; see",
-            ),
-            ({"days": ()}, "crosspath run SPEC"),
+            ({"status": "could not measure", "reference": ""}, "measure a reference: crosspath run SPEC --reference"),
+            ({"status": "could not measure"}, "measure a reference: crosspath run SPEC --reference"),
+            ({"status": "not enough"}, "go on evaluating it: crosspath run SPEC"),
         ],
     )
-    def test_could_not_measure(self, fields: dict[str, Any], step: str) -> None:
-        """What is missing decides what is to be run."""
-        alarm = only(None, None, provider(status="could not measure", sentence="why.", **fields))
-        assert (alarm.level, alarm.sentence) == ("unmeasured", "provider: could not measure: why")
-        assert step in alarm.next_step
+    def test_no_answer(self, fields: dict[str, Any], step: str) -> None:
+        """What is missing decides what is to be run; a reference that is no use is measured anew."""
+        alarm = only(None, None, provider(sentence="why.", **fields))
+        assert alarm.level == "unmeasured"
+        assert alarm.sentence.endswith(": why")
+        assert alarm.next_step == step
+
+    def test_too_little(self) -> None:
+        """That too little was observed is said once."""
+        sentence = "no change found, and too little was observed: a drop would be found with a chance of about 37 %"
+        assert only(None, None, provider(status="not enough", sentence=sentence)).sentence == f"provider: {sentence}"
+        reference = "there is nothing to compare with"
+        alarm = only(None, None, provider(status="not enough", sentence=reference))
+        assert alarm.sentence == f"provider: not enough was observed: {reference}"
+
+    def test_nothing_is_known_of_today(self) -> None:
+        """It is said once, with the endpoint and the daily job to look at."""
+        why = "100 % of the trials of w have no verdict (24 timeout)"
+        days = (watch_day(60, used=False, why_not=why),)
+        fields = {"unmeasured_today": why, "days": days}
+        alarm = only(None, None, provider(status="could not measure", sentence=f"could not measure: {why}", **fields))
+        assert (alarm.level, alarm.sentence) == ("unmeasured", f"provider: nothing is known of today: {why}")
+        assert alarm.next_step == (
+            f"check the endpoint and the daily job (crosspath report {evaluation(60)} says what failed), then crosspath run SPEC"
+        )
+
+    def test_nothing_is_known_of_today_beside_a_finding(self) -> None:
+        """A finding stays; that nothing is known of today is a line of its own behind it."""
+        moved, today = found(None, None, provider(-0.128, 49, unmeasured_today="the newest evaluation is of 2026-11-28."))
+        assert (moved.level, today.level) == ("alarm", "unmeasured")
+        assert "today" not in moved.sentence
+        assert today.sentence == "provider: nothing is known of today: the newest evaluation is of 2026-11-28"
+        assert today.next_step == "see to it that the daily job runs: crosspath run SPEC"
+
+    def test_a_day_whose_programs_were_not_looked_at(self) -> None:
+        """Where the frozen replies have to be executed first, the step is that of the toolchain's part."""
+        why = "its programs are others than the reference's, and the frozen replies were not executed with them"
+        days = (watch_day(60, used=False, why_not=why),)
+        tools = toolchain(status="could not measure", sentence=f"could not measure: {NOT_EXECUTED}")
+        _, today = found(None, tools, provider(status="could not measure", unmeasured_today=why, days=days))
+        assert today.next_step == "leave --no-replay out: crosspath drift support-bot; then the day counts"
 
 
 def test_two_causes_at_once() -> None:
@@ -228,12 +314,16 @@ def test_names_and_values_stay_on_their_line(name: str) -> None:
                 edited_tasks=(text,),
             ),
             toolchain(
-                *flips(text, 2), changed=(difference(text, text, text),), unstable=((text, 1),), replayed_as=text, frozen=text
+                *flips(text, 2),
+                changed=(difference(text, text, text), difference("toolchain.programs.x", text, f"{text}, /{text} {text}")),
+                unstable=((text, 1),),
+                replayed_as=text,
+                frozen=text,
             ),
-            provider(-0.1, 20, tasks=(text, "b"), reference=text),
+            provider(-0.1, 20, tasks=(text, "b"), reference=text, unmeasured_today=text or "x"),
             text,
         )
-        assert len(look) == 4
+        assert len(look) == 5
         for alarm in look:
             assert one_line(alarm.sentence) == alarm.sentence
             assert one_line(alarm.next_step) == alarm.next_step

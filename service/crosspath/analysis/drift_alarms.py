@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from crosspath.analysis.drift_naming import as_word, field_words, listed, named_value, program_name, signal_value, task_counts
+from crosspath.analysis.drift_naming import as_word, field_words, listed, named_value, signal_value, task_counts
+from crosspath.analysis.drift_programs import program_change, telling
+from crosspath.analysis.drift_signals import LATENCY_DEPENDS
 from crosspath.analysis.wording import points
 from crosspath.escaping import one_line
 from crosspath.types.drift import (
@@ -30,8 +32,13 @@ SERVED = ("model.served", "model.fingerprint")
 _NO_NEWS = ("trials", "commit", "dirty")
 """A day has other trials than its reference anyway, and whose code is committed says nothing of what is deployed."""
 _NEW_REFERENCE = "crosspath run SPEC --reference"
-_AGAIN = "go on evaluating it: crosspath run SPEC"
+_AGAIN_COMMAND = "crosspath run SPEC"
+_AGAIN = f"go on evaluating it: {_AGAIN_COMMAND}"
 _MEASURE = f"measure a reference: {_NEW_REFERENCE}"
+NOT_EXECUTED = "the frozen replies were not executed"
+"""Why the toolchain has no answer where nobody asked for one."""
+_MOST_PROGRAMS = 2
+"""So many stand in a sentence; the table has all of them."""
 
 
 def alarms(
@@ -66,9 +73,12 @@ class _Look:
 
     @property
     def regate(self) -> str:
-        """The command that says whether what is deployed now may stay."""
-        sides = f" --candidate {as_word(self.newest)} --baseline {as_word(self.provider.reference)}" if self.newest else ""
-        return f"crosspath gate POLICY{sides}"
+        """The commands that say whether what is deployed now may stay: one day has too few trials for a gate."""
+        baseline = as_word(self.provider.reference or self.toolchain.frozen or "REFERENCE")
+        return (
+            f"{_NEW_REFERENCE} (it accepts the change in the watch), then"
+            f" crosspath gate POLICY --candidate latest --baseline {baseline}"
+        )
 
 
 # -- configuration -------------------------------------------------------------------------------------------------------
@@ -109,12 +119,18 @@ def _broken(look: _Look) -> Alarm:
     return Alarm(
         cause="configuration",
         level="alarm",
-        sentence=f"configuration: {changed}{edited}: scores before and after can't be compared",
-        next_step=f"change it back, or gate what is deployed now ({look.regate}) and measure it as the new reference:"
-        f" {_NEW_REFERENCE}",
+        sentence=f"configuration: {changed}{edited}: a difference of scores across it is no change of the provider's",
+        next_step=f"change it back, or measure what is deployed now with enough trials and gate that: {look.regate}"
+        f"{_compared(look)}",
         fields=fields,
         tasks=part.edited_tasks,
     )
+
+
+def _compared(look: _Look) -> str:
+    if not (look.newest and look.provider.reference):
+        return ""
+    return f"; crosspath compare {as_word(look.provider.reference)} {as_word(look.newest)} takes the difference apart"
 
 
 def _idle(look: _Look) -> list[ConfigurationChange]:
@@ -146,8 +162,7 @@ def _toolchain(look: _Look) -> Iterator[Alarm]:
     if part.status == "drift":
         yield _flipped(look)
     elif part.status != "no drift":
-        doctor = "crosspath doctor says whether replies can be executed here; then look again"
-        yield _unmeasured("toolchain", part.status, part.sentence, doctor if part.frozen else _MEASURE)
+        yield _unmeasured("toolchain", part.status, part.sentence, _to_execute(look))
     elif part.changed:
         yield Alarm(
             cause="toolchain",
@@ -157,6 +172,15 @@ def _toolchain(look: _Look) -> Iterator[Alarm]:
             fields=tuple(one.field for one in part.changed),
         )
     yield from _toolchain_notices(part)
+
+
+def _to_execute(look: _Look) -> str:
+    """What gives the toolchain's part an answer."""
+    if not look.toolchain.frozen:
+        return _MEASURE
+    if look.toolchain.sentence.rstrip(".").endswith(NOT_EXECUTED):
+        return f"leave --no-replay out: crosspath drift {as_word(look.deployment)}"
+    return "crosspath doctor says whether replies can be executed here; then look again"
 
 
 def _flipped(look: _Look) -> Alarm:
@@ -201,7 +225,7 @@ def _toolchain_notices(part: ToolchainDrift) -> Iterator[Alarm]:
 
 
 def _changed(part: ToolchainDrift) -> str:
-    return listed([f"{program_name(one)} {named_value(one.a)} -> {named_value(one.b)}" for one in part.changed])
+    return listed([program_change(one) for one in telling(part.changed)], _MOST_PROGRAMS)
 
 
 # -- provider ------------------------------------------------------------------------------------------------------------
@@ -211,8 +235,12 @@ def _provider(look: _Look) -> Iterator[Alarm]:
     part = look.provider
     if part.status == "drift":
         yield _moved(look)
+        if part.unmeasured_today:
+            yield _unknown_today(look)
         return
-    if part.status != "no drift":
+    if part.unmeasured_today:
+        yield _unknown_today(look)
+    elif part.status != "no drift":
         yield _unmeasured("provider", part.status, part.sentence, _to_measure(look))
     served = _served(look.configuration)
     if served:
@@ -260,8 +288,8 @@ def _moved(look: _Look) -> Alarm:
 
 def _against(look: _Look, served: Sequence[ConfigurationChange]) -> str:
     named = next((one for one in served if one.difference.field == "model.served"), None)
-    back = f"pin the served model {named_value(named.difference.a)} if the provider still has it, or " if named else ""
-    return f"{back}gate what is served now: {look.regate}; {_NEW_REFERENCE} accepts it"
+    back = f"pin the served model {named_value(named.difference.a)} if the provider still has it; else " if named else ""
+    return f"{back}measure what is served now with enough trials and gate that: {look.regate}"
 
 
 def _sizes(part: ProviderDrift) -> str:
@@ -320,7 +348,8 @@ def _held(part: ProviderDrift) -> str:
 
 
 def _signal(signal: Signal) -> str:
-    return f"{signal.name} {signal_value(signal, signal.reference)} -> {signal_value(signal, signal.recent)}"
+    caution = f" ({LATENCY_DEPENDS})" if signal.name == "latency" else ""
+    return f"{signal.name} {signal_value(signal, signal.reference)} -> {signal_value(signal, signal.recent)}{caution}"
 
 
 def _to_measure(look: _Look) -> str:
@@ -328,17 +357,28 @@ def _to_measure(look: _Look) -> str:
     part = look.provider
     if look.configuration.status == "drift":
         return f"decide about the configuration first; then {_NEW_REFERENCE}"
-    if not part.reference:
-        return _MEASURE
-    if part.days and not part.days[-1].used:
-        why = one_line(part.days[-1].why_not).rstrip(".") or "it is no measurement"
-        return (
-            f"{part.days[-1].day}: {why}; see crosspath report {as_word(look.newest or 'latest')}, then crosspath run SPEC again"
-        )
-    return _AGAIN
+    return _AGAIN if part.reference and part.status == "not enough" else _MEASURE
+
+
+def _unknown_today(look: _Look) -> Alarm:
+    why = one_line(look.provider.unmeasured_today).rstrip(".")
+    sentence = f"provider: nothing is known of today: {why}"
+    return Alarm(cause="provider", level="unmeasured", sentence=sentence, next_step=_to_measure_today(look))
+
+
+def _to_measure_today(look: _Look) -> str:
+    days = look.provider.days
+    if not days or days[-1].used:
+        return f"see to it that the daily job runs: {_AGAIN_COMMAND}"
+    if look.toolchain.status == "could not measure" and "frozen replies" in days[-1].why_not:
+        return f"{_to_execute(look)}; then the day counts"
+    newest = as_word(look.newest or "latest")
+    return f"check the endpoint and the daily job (crosspath report {newest} says what failed), then {_AGAIN_COMMAND}"
 
 
 def _unmeasured(cause: DriftCause, status: PartStatus, sentence: str, step: str) -> Alarm:
     words = "not enough was observed" if status == "not enough" else "could not measure"
     said = one_line(sentence).rstrip(".").removeprefix(f"{words}: ")
-    return Alarm(cause=cause, level="unmeasured", sentence=f"{cause}: {words}: {said}", next_step=step)
+    # A sentence may say so itself.
+    before = "" if status == "not enough" and "too little was observed" in said else f"{words}: "
+    return Alarm(cause=cause, level="unmeasured", sentence=f"{cause}: {before}{said}", next_step=step)
