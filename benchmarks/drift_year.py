@@ -24,7 +24,8 @@ from crosspath.adapters.mlflow_tracker import MlflowTracker
 from crosspath.adapters.mlflow_tracker.addresses import embedded_uri
 from crosspath.adapters.mlflow_tracker.layout import MAX_ROWS
 from crosspath.adapters.mlflow_tracker.series import MlflowSeries
-from crosspath.app.drifting import look_id, not_executed, write_look
+from crosspath.app.drift_looks import write_look
+from crosspath.app.drifting import look_id, not_executed
 from crosspath.catalogue import contract, contract_names, suite_text
 from crosspath.errors import ConfigError
 from crosspath.pipeline.budget import Budget, Limits
@@ -210,7 +211,7 @@ class Year:
         if figures or not directory.exists():
             shutil.rmtree(directory, ignore_errors=True)
             directory.mkdir()
-            write_look(drift, directory)
+            write_look(drift, directory, print)
         else:
             (directory / "drift.json").write_text(drift.to_json(), "ascii")
         with timed() as taken:
@@ -242,7 +243,7 @@ class Year:
         yield "all three parts, without executing frozen replies", judged[0]
         with tempfile.TemporaryDirectory() as temporary:
             with timed() as wrote:
-                write_look(drift, Path(temporary))
+                write_look(drift, Path(temporary), print)
             yield "JSON, Markdown and figures", wrote[0]
             with timed() as logged:
                 self.series.log_look(drift, Path(temporary))

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import crosspath
-from crosspath.app.drifting import Look, drift
+from crosspath.app.drift_looks import Look
+from crosspath.app.drifting import drift
 from crosspath.app.evaluation import Evaluation
 from crosspath.testing.openai_server import Received, Turn, answer
 

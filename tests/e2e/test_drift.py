@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import crosspath
-from crosspath.app.drifting import Look
+from crosspath.app.drift_looks import Look
 from crosspath.cli.entry import run
 from crosspath.errors import TrackerError
 from crosspath.pipeline.evaluate import Progress

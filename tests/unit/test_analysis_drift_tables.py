@@ -16,7 +16,7 @@ from crosspath.analysis.drift_tables import (
     flip_rows,
     signal_rows,
 )
-from crosspath.app.drifting import Look
+from crosspath.app.drift_looks import Look
 from crosspath.types.drift import Drift
 
 EVENTFUL = drifts.drift(

@@ -4,18 +4,24 @@ from typing import Any
 
 import pytest
 
-from crosspath.pipeline.drift import Material, frozen_of, judge_drift, measured_toolchains, reference_of, touched_tasks
-from crosspath.types.drift import Drift, Flip, SeriesEntry, SeriesHistory, ToolchainDrift
+from crosspath.pipeline.drift import Material, as_of, frozen_of, judge_drift, measured_toolchains, reference_of, touched_tasks
+from crosspath.types.drift import Drift, Flip, SeriesEntry, SeriesHistory, ToolchainDrift, UnreadableEntry, WatchRules
 from series import DAY_S, NEW, NOON, OLD, TASKS, configured, entry, evidence_of, executed, reference, unmeasured
 
 EDITED = configured(contract__digest="f" * 64)
 """The configuration after an edit of the contract."""
 
 
-def look(*entries: SeriesEntry, toolchain: ToolchainDrift | None = None, after_days: float = 0) -> Drift:
+def look(
+    *entries: SeriesEntry,
+    toolchain: ToolchainDrift | None = None,
+    after_days: float = 0,
+    unreadable: tuple[UnreadableEntry, ...] = (),
+) -> Drift:
     """What a look finds right after the newest of these evaluations, or some days later."""
-    history = SeriesHistory(deployment="bot", experiment="watch", entries=entries)
-    return judge_drift(Material(history, toolchain or executed(), entries[-1].created_at + after_days * DAY_S), "drift-1")
+    now = entries[-1].created_at + after_days * DAY_S
+    history = as_of(SeriesHistory(deployment="bot", experiment="watch", entries=entries, unreadable=unreadable), now)
+    return judge_drift(Material(history, toolchain or executed(), now), "drift-1")
 
 
 def days(first: int, last: int, passes: float = 1.0, **changes: Any) -> list[SeriesEntry]:
@@ -50,6 +56,11 @@ class TestReference:
         assert (found.provider.status, found.exit_code) == ("not enough", 3)
         assert "at least 10 trials a task" in found.provider.sentence
         assert "largest has 1" in found.provider.sentence
+
+    def test_an_id_that_another_runner_gave_too(self) -> None:
+        """A reference that was written after the sample with its own id is not that sample: fresh runners begin the ids anew."""
+        first = reference(chosen_on="watch-000")
+        assert look(first, *days(1, 14, chosen_on="watch-000")).provider.status == "no drift"
 
     def test_the_sample_that_chose_the_tasks_is_refused(self) -> None:
         """Tasks that were chosen for how they came out would look worse the next time."""
@@ -94,6 +105,34 @@ class TestNoAnswer:
         assert "the control of watch-001 is broken" in found.provider.sentence
         assert look(reference(control="broken"), entry(1)).provider.status == "could not measure"
 
+    def test_a_newest_reference_that_can_t_be_read(self) -> None:
+        """An older one never stands in for it: what it would find, or not find, was accepted or corrected by the new one."""
+        lost = UnreadableEntry(run="r", evaluation="watch-005", problem="not logged", role="reference", at=NOON + 5 * DAY_S)
+        found = look(reference(), *days(1, 14), unreadable=(lost,))
+        assert (found.provider.status, found.exit_code) == ("could not measure", 4)
+        assert "the newest reference, watch-005, can't be read: not logged" in found.provider.sentence
+        assert look(*days(1, 3), unreadable=(lost,)).provider.status == "could not measure"
+        older = lost.model_copy(update={"at": NOON - DAY_S})
+        a_day = lost.model_copy(update={"role": "day"})
+        assert look(reference(), *days(1, 14), unreadable=(older, a_day)).provider.status == "no drift"
+
+    def test_an_evaluation_of_the_future(self) -> None:
+        """A wrong clock's evaluation is left out and named, so that it can't hide that the daily run stopped."""
+        entries = (reference(), *days(1, 5), entry(100))
+        now = NOON + 20 * DAY_S
+        history = as_of(SeriesHistory(deployment="bot", experiment="watch", entries=entries), now)
+        found = judge_drift(Material(history, executed(), now), "drift-1")
+        assert found.provider.status == "could not measure"
+        assert "is the daily run stopped?" in found.provider.sentence
+        assert [one.evaluation for one in found.unreadable] == ["watch-100"]
+        assert "later than this look" in found.unreadable[0].problem
+
+    def test_rules_are_the_reference_s(self) -> None:
+        """Nobody can loosen them afterwards in the spec of a day."""
+        loose = WatchRules(max_missing=1, max_age_days=3000)
+        assert look(reference(), *days(1, 5), unmeasured(entry(6, rules=loose))).provider.status == "could not measure"
+        assert look(reference(), *days(1, 5, rules=loose), after_days=50).provider.status == "could not measure"
+
     def test_a_thin_reference(self) -> None:
         """A reference whose own trials were lost, or that has too few, is none."""
         assert "have no verdict" in look(unmeasured(reference(), 0.5), entry(1)).provider.sentence
@@ -128,6 +167,16 @@ class TestConfiguration:
         found = look(reference(), *days(1, 14, tasks=changed))
         assert found.provider.set_apart == {TASKS[0]: "edited since the reference"}
         assert found.provider.tasks == len(TASKS) - 1
+
+    def test_days_with_an_edited_task_that_was_put_back(self) -> None:
+        """Its trials of those days are in no sum: they failed at another task."""
+        edited = {task: ("f" * 64 if task in TASKS[:4] else digest) for task, digest in reference().tasks.items()}
+        failing = {task: 0.0 if task in TASKS[:4] else 1.0 for task in TASKS}
+        changed = [entry(day, failing, tasks=edited, trials=3) for day in (3, 4, 5)]
+        found = look(reference(), *days(1, 2), *changed, *days(6, 14))
+        assert (found.configuration.status, found.provider.status) == ("no drift", "no drift")
+        assert found.provider.set_apart == {}
+        assert [day.planned for day in found.provider.days][1:4] == [8, 12, 12]
 
     def test_another_served_name_is_no_drift(self) -> None:
         """It is reported as a notice: nothing came out otherwise."""

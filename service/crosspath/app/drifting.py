@@ -4,89 +4,26 @@ The history is read from MLflow, the frozen replies are executed again here; no 
 """
 
 import secrets
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from crosspath.analysis.drift_tables import (
-    CHANGE_COLUMNS,
-    DAY_COLUMNS,
-    FLIP_COLUMNS,
-    SIGNAL_COLUMNS,
-    change_rows,
-    day_rows,
-    flip_rows,
-    signal_rows,
-)
 from crosspath.app import adapters
-from crosspath.app.evaluation import framed
+from crosspath.app.drift_looks import DOCUMENT, Look, kept
 from crosspath.app.finding import find_facts, open_ledger
 from crosspath.app.frozen import frozen_replays
 from crosspath.app.gating_replays import Place
-from crosspath.app.placing import fresh_place, put_in_place, require_place
+from crosspath.app.placing import require_place
 from crosspath.app.readiness import require_executor
 from crosspath.app.resolve import Own, read_own
-from crosspath.errors import BoundaryError, ConfigError, CrosspathError, StoreError, TrackerError, boundary
-from crosspath.pipeline.drift import Material, frozen_of, judge_drift, reference_of
+from crosspath.errors import BoundaryError, ConfigError, CrosspathError, StoreError, TrackerError
+from crosspath.pipeline.drift import Material, as_of, frozen_of, judge_drift, reference_of
 from crosspath.pipeline.evaluate import Progress
 from crosspath.pipeline.text_changes import changed_kinds, text_changes
-from crosspath.ports import Series
-from crosspath.reports.drift_markdown import drift_markdown
-from crosspath.reports.figures_drift import drift_figures
+from crosspath.store.ledger import Ledger
 from crosspath.types.drift import Drift, FrozenOutcome, SeriesEntry, TextChange, ToolchainDrift
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-DOCUMENT, MARKDOWN = "drift.json", "drift.md"
-EXIT_INFRASTRUCTURE = 5
-
-
-@dataclass(frozen=True)
-class Look:
-    """One look at a deployment, and where it is kept."""
-
-    drift: Drift
-    directory: Path | None = None
-    """Where it was asked to be written to."""
-    run: str | None = None
-    """MLflow run of the day."""
-    url: str | None = None
-    opens_with: str | None = None
-    """The command that serves ``url``; None where a server runs already."""
-    tracking_error: str | None = None
-    """Why MLflow does not hold it."""
-
-    @cached_property
-    def days(self) -> "pd.DataFrame":
-        """One row per day of the watch: pass rate (0 to 1), change against the reference (-1 to 1), what its looks found."""
-        return framed(day_rows(self.drift), DAY_COLUMNS)
-
-    @cached_property
-    def changes(self) -> "pd.DataFrame":
-        """One row per field of the configuration that changed between two evaluations, oldest first."""
-        return framed(change_rows(self.drift), CHANGE_COLUMNS)
-
-    @cached_property
-    def flips(self) -> "pd.DataFrame":
-        """One row per frozen reply that comes out otherwise with the programs of now, each time."""
-        return framed(flip_rows(self.drift), FLIP_COLUMNS)
-
-    @cached_property
-    def signals(self) -> "pd.DataFrame":
-        """One row for each thing about replies that needs no score."""
-        return framed(signal_rows(self.drift), SIGNAL_COLUMNS)
-
-    @property
-    def exit_code(self) -> int:
-        """The look's; 5 where nothing is wrong but that MLflow does not hold it."""
-        return EXIT_INFRASTRUCTURE if self.tracking_error and not self.drift.exit_code else self.drift.exit_code
 
 
 def drift(
@@ -136,19 +73,35 @@ def drift(
     progress = progress or Progress()
     progress.began("reading the history ...")
     history = series.history(deployment, experiment)
-    for one in history.unreadable:
-        notify(f"{one.evaluation or one.run} can't be read and is left out: {one.problem}")
-    if not history.entries:
-        raise TrackerError(f"none of the {len(history.unreadable)} evaluations of {deployment} can be read")
-    source = frozen_of(history.entries)
-    evidence = evidence_of(series.last_look(deployment, history.experiment), source)
-    replayer = _Frozen(directory, Place(executor, usual_executor, sandbox), own, progress, notify)
-    toolchain = replayer.executed(source, evidence) if frozen else not_executed(source, evidence)
     now = clock()
-    found = judge_drift(Material(history, toolchain, now), look_id(now))
-    if texts := _changed_texts(found, history.entries, directory, notify):
-        found = found.model_copy(update={"texts": texts})
-    return _kept(found, series, directory, place, track, progress)
+    history = as_of(history, now)
+    for one in history.unreadable:
+        notify(f"{one.evaluation or one.run} can't be used and is left out: {one.problem}")
+    if not history.entries:
+        raise TrackerError(f"none of the {len(history.unreadable)} evaluations of {deployment} can be used")
+    with _one_at_a_time(directory, notify) as ledger:
+        source = frozen_of(history.entries)
+        evidence = evidence_of(series.last_look(deployment, history.experiment), source)
+        replayer = _Frozen(ledger, Place(executor, usual_executor, sandbox), own, progress, notify)
+        toolchain = replayer.executed(source, evidence) if frozen else not_executed(source, evidence)
+        found = judge_drift(Material(history, toolchain, now), look_id(now))
+        if texts := _changed_texts(found, history.entries, ledger, notify):
+            found = found.model_copy(update={"texts": texts})
+        progress.began("writing the look ...")
+        return kept(found, series if track else None, directory, place, notify)
+
+
+@contextmanager
+def _one_at_a_time(directory: Path, notify: Callable[[str], None]) -> Iterator[Ledger | StoreError]:
+    """The ledger, held from what earlier looks saw until this one is logged, because each look adds to what they found. A store
+    that can't be written is no end: nothing can be executed, and the rest is looked at."""
+    with ExitStack() as held:
+        ledger: Ledger | StoreError
+        try:
+            ledger = held.enter_context(open_ledger(directory, notify))
+        except StoreError as error:
+            ledger = error
+        yield ledger
 
 
 def require_history(store: Path) -> None:
@@ -170,9 +123,10 @@ def look_id(now: float) -> str:
 
 def evidence_of(earlier: Drift | None, source: SeriesEntry) -> tuple[FrozenOutcome, ...]:
     """What earlier looks saw of the frozen replies, as long as they are the same replies."""
-    if earlier is None or earlier.toolchain.frozen != source.evaluation:
+    known = earlier.toolchain if earlier else None
+    if known is None or (known.frozen, known.frozen_at) != (source.evaluation, source.created_at):
         return ()
-    return earlier.toolchain.evidence
+    return known.evidence
 
 
 def not_executed(
@@ -180,14 +134,15 @@ def not_executed(
 ) -> ToolchainDrift:
     """The second part where there is none; what is known of the replies is kept for the next look."""
     sentence = f"could not measure: {why}"
-    return ToolchainDrift(status="could not measure", sentence=sentence, frozen=source.evaluation, evidence=evidence)
+    frozen = {"frozen": source.evaluation, "frozen_at": source.created_at, "evidence": evidence}
+    return ToolchainDrift(status="could not measure", sentence=sentence, **frozen)
 
 
 @dataclass(frozen=True)
 class _Frozen:
     """The frozen replies of a deployment, executed again. What keeps them from it is a state, never the end of the look."""
 
-    directory: Path
+    ledger: Ledger | StoreError
     place: Place
     own: Own
     progress: Progress
@@ -201,90 +156,41 @@ class _Frozen:
             KeyboardInterrupt: Ctrl-C or SIGTERM.
         """
         try:
-            return self._replayed(source, evidence)
+            return self._replayed(source, evidence).model_copy(update={"frozen_at": source.created_at})
         except BoundaryError as error:
             return not_executed(source, evidence, str(error))
 
     def _replayed(self, source: SeriesEntry, evidence: tuple[FrozenOutcome, ...]) -> ToolchainDrift:
-        with open_ledger(self.directory, self.notify) as ledger:
-            try:
-                facts = find_facts(ledger, source.run or source.evaluation)
-            except ConfigError as error:
-                raise StoreError(f"the frozen replies can't be found: {error}") from error
-            return frozen_replays(
-                facts,
-                source.candidate,
-                evidence,
-                place=self.place,
-                ledger=ledger,
-                progress=self.progress,
-                notify=self.notify,
-                own=self.own,
-            )
+        if isinstance(self.ledger, StoreError):
+            raise self.ledger
+        try:
+            facts = find_facts(self.ledger, source.run or source.evaluation)
+        except ConfigError as error:
+            raise StoreError(f"the frozen replies can't be found: {error}") from error
+        return frozen_replays(
+            facts,
+            source.candidate,
+            evidence,
+            place=self.place,
+            ledger=self.ledger,
+            progress=self.progress,
+            notify=self.notify,
+            own=self.own,
+        )
 
 
 def _changed_texts(
-    found: Drift, entries: Sequence[SeriesEntry], store: Path, notify: Callable[[str], None]
+    found: Drift, entries: Sequence[SeriesEntry], ledger: Ledger | StoreError, notify: Callable[[str], None]
 ) -> tuple[TextChange, ...]:
     """The changed lines of contracts, paths, suites and styles. Where an evaluation can't be read there are none: the verdict
     does not hang on them."""
     fields = changed_kinds([difference.field for difference in found.configuration.breaking])
     reference = reference_of(entries)
-    if not fields or reference is None:
+    if not fields or reference is None or isinstance(ledger, StoreError):
         return ()
     try:
-        with open_ledger(store, notify) as ledger:
-            before, after = (find_facts(ledger, one.run or one.evaluation) for one in (reference, entries[-1]))
+        before, after = (find_facts(ledger, one.run or one.evaluation) for one in (reference, entries[-1]))
     except CrosspathError as error:
         notify(f"which lines changed can't be shown: {error}")
         return ()
     return text_changes((reference, before), (entries[-1], after), fields)
-
-
-# -- where it is kept ------------------------------------------------------------------------------------------------------
-
-
-def _kept(found: Drift, series: Series, store: Path, place: Path | None, track: bool, progress: Progress) -> Look:
-    progress.began("writing the look ...")
-    with _written(found, place) as directory:
-        look = Look(found, place)
-        if not track:
-            return look
-        try:
-            logged = series.log_look(found, directory)
-        except CrosspathError as error:
-            return Look(found, place, tracking_error=str(error))
-    opens_with = adapters.ui_instruction(store, adapters.tracking_uri(store))
-    return Look(found, place, run=logged.run_id, url=logged.url, opens_with=opens_with)
-
-
-@contextmanager
-def _written(found: Drift, place: Path | None) -> Iterator[Path]:
-    """A directory with the look; it goes afterwards where nobody asked for it."""
-    if place is None:
-        with tempfile.TemporaryDirectory(prefix="crosspath-") as temporary:
-            write_look(found, Path(temporary))
-            yield Path(temporary)
-        return
-    fresh = fresh_place(place)
-    try:
-        write_look(found, fresh)
-        put_in_place(fresh, place)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-    yield place
-
-
-def write_look(found: Drift, directory: Path) -> None:
-    """JSON, Markdown and figures.
-
-    Raises:
-        StoreError: the place can't be written.
-    """
-    with boundary(StoreError, f"writing {directory}"):
-        (directory / DOCUMENT).write_text(found.to_json(), "ascii")
-        (directory / MARKDOWN).write_text(drift_markdown(found), "utf-8")
-        figures = directory / "figures"
-        figures.mkdir()
-        for name, data in drift_figures(found).items():
-            (figures / name).write_bytes(data)

@@ -10,7 +10,7 @@ from crosspath.cli.output import JsonFlag, StoreOption, chosen_format, live_prog
 from crosspath.escaping import one_line
 
 if TYPE_CHECKING:
-    from crosspath.app.drifting import Look
+    from crosspath.app.drift_looks import Look
 
 Format = Literal["terminal", "json", "markdown"]
 FORMATS: tuple[Format, ...] = get_args(Format)

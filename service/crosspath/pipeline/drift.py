@@ -23,11 +23,15 @@ from crosspath.types.drift import (
     SeriesHistory,
     SeriesPoint,
     ToolchainDrift,
+    UnreadableEntry,
+    WatchRules,
 )
 
 LEAST_SHARE = 0.5
 """With fewer of the reference's tasks left than this share, nothing is said about the provider. So much of the frozen replies
 must have been seen with a toolchain before days with it count."""
+CLOCKS_APART_S = 600.0
+"""So much may the clocks of two machines differ."""
 _DAY_S = 86400.0
 
 
@@ -47,9 +51,29 @@ def reference_of(entries: Sequence[SeriesEntry]) -> SeriesEntry | None:
     marked = [entry for entry in entries if entry.role == "reference"]
     if marked:
         return marked[-1]
-    chosen_on = {entry.chosen_on for entry in entries}
-    large = (entry for entry in entries if entry.planned_trials >= LEAST_REFERENCE_TRIALS and entry.evaluation not in chosen_on)
-    return next((entry for entry in large if not _problem(entry) and not breaking_between(entry, entries[-1])), None)
+    large = (entry for entry in entries if entry.planned_trials >= LEAST_REFERENCE_TRIALS and not _chose_tasks(entry, entries))
+    usable = (entry for entry in large if not _problem(entry, entry.rules))
+    return next((entry for entry in usable if not breaking_between(entry, entries[-1])), None)
+
+
+def _chose_tasks(entry: SeriesEntry, entries: Sequence[SeriesEntry]) -> bool:
+    """Whether the tasks were chosen on it. One that says so itself only has the same id: a watch is written after that sample."""
+    return entry.evaluation in {one.chosen_on for one in entries} and entry.chosen_on != entry.evaluation
+
+
+def as_of(history: SeriesHistory, now: float) -> SeriesHistory:
+    """Without what was made later than the look: it says nothing of today, and some clock is wrong."""
+    late = [entry for entry in history.entries if entry.created_at > now + CLOCKS_APART_S]
+    kept = tuple(entry for entry in history.entries if entry not in late)
+    unreadable = (_of_the_future(entry) for entry in late)
+    return history.model_copy(update={"entries": kept, "unreadable": (*history.unreadable, *unreadable)})
+
+
+def _of_the_future(entry: SeriesEntry) -> UnreadableEntry:
+    problem = f"it was made on {day_of(entry.created_at)}, later than this look: is a clock wrong?"
+    return UnreadableEntry(
+        run=entry.run or "", evaluation=entry.evaluation, problem=problem, role=entry.role, at=entry.created_at
+    )
 
 
 def frozen_of(entries: Sequence[SeriesEntry]) -> SeriesEntry:
@@ -58,7 +82,7 @@ def frozen_of(entries: Sequence[SeriesEntry]) -> SeriesEntry:
 
 
 def judge_drift(look: Material, name: str) -> Drift:
-    """What a look finds.
+    """What a look finds. The history is that up to the look, see :func:`as_of`.
 
     Raises:
         ValueError: the history has no entry.
@@ -95,11 +119,12 @@ def day_of(at: float) -> str:
     return time.strftime("%Y-%m-%d", time.gmtime(at))
 
 
-def _problem(entry: SeriesEntry) -> str:
-    """Why an evaluation is no measurement, whatever it is compared with; empty where it is one."""
+def _problem(entry: SeriesEntry, rules: WatchRules) -> str:
+    """Why an evaluation is no measurement, whatever it is compared with; empty where it is one. ``rules``: those of the
+    reference, which nobody can loosen afterwards."""
     if entry.control == "broken":
         return f"the control of {entry.evaluation} is broken: its instrument can't be trusted"
-    if entry.missing_share > entry.rules.max_missing:
+    if entry.missing_share > rules.max_missing:
         return f"{100 * entry.missing_share:.0f} % of the trials of {entry.evaluation} have no verdict{_faults(entry)}"
     return ""
 
@@ -122,6 +147,9 @@ class _Provider:
     def drift(self) -> ProviderDrift:
         """What the newest days say beyond the toolchain, or why that can't be said."""
         reference = self._reference
+        if lost := self._lost_reference(reference):
+            sentence = f"could not measure: the newest reference, {lost.evaluation or lost.run}, can't be read: {lost.problem}"
+            return ProviderDrift(status="could not measure", sentence=sentence)
         if reference is None:
             return ProviderDrift(status="not enough", sentence=self._no_reference())
         if unusable := self._unusable(reference):
@@ -141,6 +169,12 @@ class _Provider:
         unmeasured = {"status": "could not measure", "sentence": f"could not measure: {why}", "unmeasured_today": why}
         return found.model_copy(update=unmeasured)
 
+    def _lost_reference(self, reference: SeriesEntry | None) -> UnreadableEntry | None:
+        """A reference that is newer than the one that can be read: an older one must not stand in for it."""
+        lost = [one for one in self._look.history.unreadable if one.role == "reference"]
+        newer = [one for one in lost if reference is None or one.at is None or one.at > reference.created_at]
+        return next(iter(newer), None)
+
     def _no_reference(self) -> str:
         most = max(entry.planned_trials for entry in self._entries)
         return (
@@ -155,12 +189,11 @@ class _Provider:
             more = len(self._configuration.breaking) - 5
             further = f" and {more} more" if more > 0 else ""
             return f"the configuration is another than the reference's ({fields}{further}): scores can't be compared across that"
-        chosen = {entry.chosen_on for entry in self._entries} - {None}
-        if reference.evaluation in chosen:
+        if _chose_tasks(reference, self._entries):
             return f"the tasks were chosen on {reference.evaluation}, so it can't be their reference: measure another"
         if reference.planned_trials < LEAST_REFERENCE_TRIALS:
             return f"the reference has {reference.planned_trials} trials a task; it takes {LEAST_REFERENCE_TRIALS}"
-        return _problem(reference)
+        return _problem(reference, reference.rules)
 
     def _unmeasured(self, reference: SeriesEntry, why: str) -> ProviderDrift:
         return ProviderDrift(
@@ -190,11 +223,11 @@ class _Provider:
                 by_date[day_of(entry.created_at)].append(entry)
         for day, entries in sorted(by_date.items()):
             why = {entry.key: self._why_not(reference, entry, measured) for entry in entries}
-            used = tuple(entry for entry in entries if not why[entry.key])
+            used = tuple(_comparable(reference, entry) for entry in entries if not why[entry.key])
             yield Day(day, used or tuple(entries), bool(used), "" if used else why[entries[-1].key])
 
     def _why_not(self, reference: SeriesEntry, entry: SeriesEntry, measured: Collection[str]) -> str:
-        if problem := _problem(entry):
+        if problem := _problem(entry, reference.rules):
             return problem
         if breaking := breaking_between(reference, entry):
             return f"another configuration than the reference's ({', '.join(one.field for one in breaking[:3])})"
@@ -206,9 +239,18 @@ class _Provider:
         """Why nothing is known of today; empty where something is."""
         newest = self._entries[-1]
         age_days = (self._look.now - newest.created_at) / _DAY_S
-        if age_days > newest.rules.max_age_days:
+        rules = (self._reference or newest).rules
+        if age_days > rules.max_age_days:
             return f"the newest evaluation is of {day_of(newest.created_at)}, {age_days:.0f} days ago: is the daily run stopped?"
         return days[-1].why_not if days and not days[-1].used else ""
+
+
+def _comparable(reference: SeriesEntry, entry: SeriesEntry) -> SeriesEntry:
+    """Without the tasks that had another content on that day than in the reference."""
+    same = {task: digest for task, digest in entry.tasks.items() if reference.tasks.get(task, digest) == digest}
+    if len(same) == len(entry.tasks):
+        return entry
+    return entry.model_copy(update={"tasks": same, "trials": tuple(trial for trial in entry.trials if trial.task in same)})
 
 
 def _reasons(apart: Mapping[str, str]) -> str:

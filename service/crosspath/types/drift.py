@@ -15,6 +15,8 @@ ENTRY_FORMAT = 1
 """Version of ``SeriesEntry``. A reader refuses a newer one."""
 DRIFT_FORMAT = 1
 """Version of ``Drift``. A reader refuses a newer one."""
+LATEST = 32_503_680_000.0
+"""The year 3000: no evaluation is later."""
 LEAST_REFERENCE_TRIALS = 10
 """Trials a task that a reference has at least."""
 
@@ -76,7 +78,7 @@ class SeriesEntry(Record):
 
     version: int = ENTRY_FORMAT
     evaluation: str
-    created_at: float
+    created_at: float = Field(ge=0, le=LATEST)
     run: str | None = None
     """MLflow run of the evaluation; known to the reader only."""
     deployment: str
@@ -124,6 +126,9 @@ class UnreadableEntry(Record):
     run: str
     evaluation: str
     problem: str
+    role: EntryRole = "day"
+    at: float | None = None
+    """When it was made; None: not known."""
 
 
 class SeriesHistory(Record):
@@ -202,6 +207,8 @@ class ToolchainDrift(Record):
     sentence: str
     frozen: str = ""
     """The evaluation whose replies they are."""
+    frozen_at: float | None = None
+    """When it was made: fresh runners begin the day's ids anew, so that the id alone does not tell."""
     replayed_as: str = ""
     """Id of the evaluation in the ledger that holds the new replays."""
     replies: int = 0

@@ -9,7 +9,7 @@ from pathlib import Path
 from crosspath.adapters.mlflow_tracker.entry_cache import EntryCache
 from crosspath.adapters.mlflow_tracker.layout import EVALUATION_TAG, IDENTITY_TAG, LOGGED_TAG
 from crosspath.adapters.mlflow_tracker.runs import BUNDLE, OWN_TAG
-from crosspath.adapters.mlflow_tracker.series_entries import DEPLOYMENT_TAG, ENTRY, ENTRY_TAG, entry_digest
+from crosspath.adapters.mlflow_tracker.series_entries import DEPLOYMENT_TAG, ENTRY, ENTRY_TAG, ROLE_TAG, entry_digest
 from crosspath.adapters.mlflow_tracker.vendor import MlflowClient, Run, ViewType, download_artifacts
 from crosspath.errors import ConfigError, CrosspathError, StoreError, boundary
 from crosspath.pipeline.series import entry_of
@@ -118,7 +118,9 @@ class SeriesReader:
             except StoreError as error:
                 return self._from_bundle(run, deployment, str(error))
         except Unusable as error:
-            return UnreadableEntry(run=run.info.run_id, evaluation=evaluation, problem=str(error))
+            role = "reference" if run.data.tags.get(ROLE_TAG) == "reference" else "day"
+            at = run.info.start_time / 1000
+            return UnreadableEntry(run=run.info.run_id, evaluation=evaluation, problem=str(error), role=role, at=at)
 
     def _fetched(self, run: Run, deployment: str) -> SeriesEntry:
         with tempfile.TemporaryDirectory(prefix="crosspath-") as temporary:
