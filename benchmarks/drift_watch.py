@@ -4,14 +4,15 @@
 
 Parts: `alarms` (nothing changes; how often anything is found), `found` (a drop that begins on a random day; how often it is found
 within 14 days, with the shipped design), `designs` (the same for other numbers of tasks and trials), `interval` (how often the
-interval of the change holds the true change), `signals` (false alarms of what needs no score), `selection` (what it does to use
-the sample on which tasks were chosen as the reference), `others` (tests that were tried and left). Everything is judged by the
-functions that judge a real watch; how often `provider_drift` itself says the same is printed beside. Default: 2,000 histories a
-line, all parts; about half an hour on one core.
+interval of the change holds the true change), `signals` (false alarms of what needs no score, and replies of other lengths),
+`selection` (what it does to use the sample on which tasks were chosen as the reference), `others` (tests that were tried and
+left). Everything is judged by the functions that judge a real watch; how often `provider_drift` itself says the same is printed
+beside. Default: 2,000 histories a line, all parts; about 45 minutes on one core.
 """
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -265,35 +266,79 @@ def covered(law, change, sizes: tuple[int, int, int], number: int, random: np.ra
 # -- signals -------------------------------------------------------------------------------------------------------------
 
 
+Value = Callable[[np.random.Generator, int], float]
+"""How long a reply of the task with this number is, as a share of what is usual."""
+
+VALUES: dict[str, Value] = {
+    "all alike": lambda _, task: 1 + task / 10,
+    "alike but for 1 in 20": lambda random, task: 1 + task / 10 + (random.random() < 0.05) * (random.random() - 0.5),
+    "one of three": lambda random, task: 1 + task / 10 + float(random.choice([0.0, 0.2, -0.3], p=[0.6, 0.3, 0.1])),
+    "continuous": lambda random, _: float(random.lognormal(0, 0.5)),
+}
+"""Laws of the lengths and latencies of a task: with ties, and without any."""
+
+
 def signal_alarms(number: int) -> None:
     """Looked at every day of the horizon; nothing changes."""
     print(f"\nSignals that need no score, looked at on each of {DAYS} days, nothing changes: {number} histories of 24 tasks.")
-    random = np.random.default_rng(4)
-    hits, names = 0, dict.fromkeys(("reply length", "refusals", "truncated replies", "new replies", "latency"), 0)
-    for _ in range(number):
-        reference, days = replies(random, 20), [replies(random, 1) for _ in range(DAYS)]
-        found = {
-            one.name
-            for at in range(DAYS)
-            for one in signals(reference, [one for day in days[max(0, at - 6) : at + 1] for one in day], RULES)
-            if one.changed
-        }
-        hits += bool(found)
-        for name in found:
-            names[name] += 1
-    print(f"  any changed: {100 * hits / number:.2f} % (up to {100 * upper(hits, number):.2f} %); {names}")
+    print("Lengths and latencies of a task; histories in which any signal changed (upper limit); which ones")
+    for place, (law, value) in enumerate(VALUES.items()):
+        random = np.random.default_rng([4, place])
+        histories = [signals_found(random, value) for _ in range(number)]
+        hits = sum(bool(found) for found in histories)
+        names = Counter(name for found in histories for name in found)
+        share = f"{100 * hits / number:.2f} % ({100 * upper(hits, number):.2f})"
+        print(f"  {law:<24}{share:<16}{', '.join(f'{name} {count}' for name, count in names.items()) or 'none'}", flush=True)
+    lengths_found(number)
 
 
-def replies(random: np.random.Generator, trials: int) -> list[EntryTrial]:
-    """Of 24 tasks: one to eight usual texts, some never given twice; lengths and latencies with long tails; few refusals."""
+def signals_found(random: np.random.Generator, value: Value) -> set[str]:
+    reference, days = replies(random, 20, value), [replies(random, 1, value) for _ in range(DAYS)]
+    return {
+        one.name
+        for at in range(DAYS)
+        for one in signals(reference, [one for day in days[max(0, at - 6) : at + 1] for one in day], RULES)
+        if one.changed
+    }
+
+
+def lengths_found(number: int) -> None:
+    """One look on the seventh day: 20 of the reference against 7."""
+    print(f"\nReplies of other lengths, one look after 7 days, {number} each: how often `reply length` changed.")
+    changes = {
+        "a 25th as long": (1.0, 0.04),
+        "30 % shorter": (1.0, 0.7),
+        "30 % longer": (1.0, 1.3),
+        "half, 1 in 4 of them": (0.25, 0.5),
+    }
+    print(f"  {'':<24}" + "".join(f"{name:>22}" for name in changes))
+    for place, (law, value) in enumerate(VALUES.items()):
+        cells = []
+        for at, (share, factor) in enumerate(changes.values()):
+            random = np.random.default_rng([7, place, at])
+            hits = sum(length_changed(random, value, share, factor) for _ in range(number))
+            cells.append(f"{100 * hits / number:.1f} %")
+        print(f"  {law:<24}" + "".join(f"{cell:>22}" for cell in cells), flush=True)
+
+
+def length_changed(random: np.random.Generator, value: Value, share: float, factor: float) -> bool:
+    recent = [
+        one.model_copy(update={"length": round((one.length or 0) * factor)}) if random.random() < share else one
+        for one in replies(random, 7, value)
+    ]
+    return next(one.changed for one in signals(replies(random, 20, value), recent, RULES) if one.name == "reply length")
+
+
+def replies(random: np.random.Generator, trials: int, value: Value) -> list[EntryTrial]:
+    """Of 24 tasks: one to eight usual texts, some never given twice; few refusals, few replies cut off."""
     rows = []
     for number in range(24):
         for index in range(trials):
             text = f"{random.integers(number % 8 + 1)}" if random.random() < 0.9 else f"own {random.integers(10**9)}"
             rows.append(
                 EntryTrial(
-                    task=f"t{number}", index=index, passed=True, reply=text, length=int(random.lognormal(5, 0.4)),
-                    latency_s=float(random.lognormal(0, 0.6)), refused=bool(random.random() < 0.03),
+                    task=f"t{number}", index=index, passed=True, reply=text, length=round(150 * value(random, number)),
+                    latency_s=2 * value(random, number), refused=bool(random.random() < 0.03),
                     truncated=bool(random.random() < 0.02),
                 )
             )  # fmt: skip

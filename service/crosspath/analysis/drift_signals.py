@@ -4,7 +4,8 @@ Each is tested like the pass rates: given everything that was seen of a task in 
 recent ones may be any of them. So no law of lengths or texts has to be assumed, and the tests are exact.
 
 - Refusals and truncated replies are shares: the test of pass rates.
-- Length and latency: how many recent trials are above the task's median *of both samples* (Mood 1950, stratified by task).
+- Length and latency: how many recent trials are above the task's median *of both samples*, and how many are below it (Mood 1950,
+  stratified by task). Both are tested: where most values are alike the median is that value, and only one side of it is filled.
 - New replies: how many recent trials have a text that the reference has not. Of a text that was given c times in all, it takes
   all c to be recent; the chances of each number are counted exactly.
 
@@ -16,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from statistics import median
+from statistics import median, median_high, median_low
 from typing import Literal
 
 import numpy as np
@@ -27,8 +28,13 @@ from crosspath.types.drift import EntryTrial, Signal, WatchRules
 
 SIGNAL_DAYS = 7
 _SIGNALS = 5
-MATERIAL_LATENCY = 1.25
-"""A latency by less than this factor is no change: that of one endpoint varies with the hour, whatever a test of trials says."""
+LATENCY_FACTOR = 1.5
+"""A latency by less than this factor is no change: the reference is one session, and an endpoint's latency varies with the hour
+and with how much is asked at once, whatever a test of trials says."""
+LATENCY_SECONDS = 0.25
+"""A latency that differs by less is no change either: where replies take milliseconds, the load of the machine that asks is a
+factor of twenty, and nobody who waits for a reply sees it."""
+LATENCY_DEPENDS = "latency depends on how much is asked at once"
 
 Name = Literal["reply length", "refusals", "truncated replies", "new replies", "latency"]
 Unit = Literal["characters", "share", "seconds"]
@@ -71,8 +77,9 @@ def adjusted(tail: float, sides: int, rules: WatchRules) -> float:
     return min(1.0, tail * _SIGNALS * rules.horizon_days * sides)
 
 
-def _two_sided(found: Tails, rules: WatchRules) -> float:
-    return adjusted(min(found), 2, rules)
+def _either_way(found: Sequence[Tails], rules: WatchRules) -> float:
+    """The smallest of all tails, times how many they are."""
+    return adjusted(min(map(min, found)), 2 * len(found), rules)
 
 
 # -- shares --------------------------------------------------------------------------------------------------------------
@@ -81,7 +88,7 @@ def _two_sided(found: Tails, rules: WatchRules) -> float:
 def _share_signal(name: Name, of: Callable[[EntryTrial], bool], sides: _Sides, rules: WatchRules) -> Signal:
     splits = [_split([of(trial) for trial in first], [of(trial) for trial in second]) for first, second in _both(sides)]
     values = [_share(splits, place) for place in (0, 2)]
-    p_value = _two_sided(tails(splits), rules) if splits else None
+    p_value = _either_way([tails(splits)], rules) if splits else None
     return _signal(name, "share", values[0], values[1], p_value, rules)
 
 
@@ -107,19 +114,31 @@ def _median_signal(name: Name, unit: Unit, of: Callable[[EntryTrial], float | No
     pairs = [(first, second) for first, second in pairs if first and second]
     if not pairs:
         return _signal(name, unit, None, None, None, rules)
-    splits = [_above(first, second) for first, second in pairs]
     before, recent = (median(value for pair in pairs for value in pair[side]) for side in (0, 1))
-    return _signal(name, unit, before, recent, _two_sided(tails(splits), rules), rules)
+    return _signal(name, unit, before, recent, _either_way(median_tails(pairs), rules), rules)
 
 
 def _known(trials: Sequence[EntryTrial], of: Callable[[EntryTrial], float | None]) -> list[float]:
     return [value for trial in trials if (value := of(trial)) is not None]
 
 
-def _above(before: Sequence[float], recent: Sequence[float]) -> Split:
-    """How many are above the median of both together: it is the same whichever trials are the recent ones."""
-    middle = median([*before, *recent])
-    return _split([value > middle for value in before], [value > middle for value in recent])
+def median_tails(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> tuple[Tails, Tails]:
+    """Of how many recent values are above their task's median, and of how many are below it.
+
+    ``pairs``: of each task the values before and the recent ones; no side is empty. A value at the median is neither above nor
+    below. Values alike on one side and shorter on the other fill only what is below: so neither number says what the other does.
+    """
+    above, below = zip(*(_about_the_median(before, recent) for before, recent in pairs), strict=True)
+    return tails(above), tails(below)
+
+
+def _about_the_median(before: Sequence[float], recent: Sequence[float]) -> tuple[Split, Split]:
+    """Of the median of both together: it is the same whichever trials are the recent ones."""
+    both = [*before, *recent]
+    # Between the two middle values there is none: so no mean of them is needed, and none is rounded onto one of them.
+    low, high = median_low(both), median_high(both)
+    above = _split([value > low for value in before], [value > low for value in recent])
+    return above, _split([value < high for value in before], [value < high for value in recent])
 
 
 # -- new replies ---------------------------------------------------------------------------------------------------------
@@ -172,12 +191,17 @@ def _signal(
     name: Name, unit: Unit, reference: float | None, recent: float | None, p_value: float | None, rules: WatchRules
 ) -> Signal:
     changed = p_value is not None and p_value <= rules.alpha
-    if name == "latency" and changed and reference and recent:
-        changed = max(reference / recent, recent / reference) >= MATERIAL_LATENCY
+    if name == "latency" and reference is not None and recent is not None:
+        changed = changed and _material(reference, recent)
     return Signal(
         name=name, unit=unit, reference=reference, recent=recent, p_value=p_value, changed=changed,
         sentence=_sentence(name, unit, reference, recent, p_value, changed),
     )  # fmt: skip
+
+
+def _material(reference: float, recent: float) -> bool:
+    low, high = sorted((reference, recent))
+    return high >= LATENCY_FACTOR * low and high - low >= LATENCY_SECONDS
 
 
 def _sentence(name: Name, unit: Unit, reference: float | None, recent: float | None, p_value: float | None, changed: bool) -> str:
@@ -185,12 +209,14 @@ def _sentence(name: Name, unit: Unit, reference: float | None, recent: float | N
         return f"{name}: nothing to compare"
     verdict = "changed" if changed else "no change found"
     of = "median " if unit != "share" else ""
-    least = "of replies that no other trial of the reference gave" if name == "new replies" else "in the reference"
-    size = f"{of}{_amount(recent, unit)} over the last {SIGNAL_DAYS} days, {_amount(reference, unit)} {least}"
-    return f"{name}: {verdict}; {size} (adjusted p {'< 0.001' if p_value < 0.001 else f'= {p_value:.3f}'})"
+    where = "of replies that no other trial of the reference gave" if name == "new replies" else "in the reference"
+    size = f"{of}{_amount(recent, unit)} over the last {SIGNAL_DAYS} days, {_amount(reference, unit)} {where}"
+    least_change = f"a factor of {LATENCY_FACTOR:g} and {LATENCY_SECONDS:g} s is the least that counts"
+    caution = f"; {LATENCY_DEPENDS}, {least_change}" if name == "latency" else ""
+    return f"{name}: {verdict}; {size} (adjusted p {'< 0.001' if p_value < 0.001 else f'= {p_value:.3f}'}){caution}"
 
 
 def _amount(value: float, unit: Unit) -> str:
     if unit == "share":
         return percent(value)
-    return f"{value:.0f} characters" if unit == "characters" else f"{value:.2f} s"
+    return f"{value:.0f} characters" if unit == "characters" else f"{value:.4g} s"
