@@ -240,6 +240,16 @@ class TestLooks:
         assert place.find("drift-series", bot)[0].data.metrics["pass_rate"] == 0
         assert place.charted(bot, "reference_rate") == [(1, 1.0)]
 
+    @pytest.mark.parametrize("tag", ["", "some day"])
+    def test_a_series_run_that_somebody_edited(self, place: Place, bot: str, tmp_path: Path, tag: str) -> None:
+        """Without a readable first day its charts begin with the day of the run itself, and the look is logged."""
+        first, second = look(bot, 1), look(bot, 2)
+        place.series.log_look(first, written(first, tmp_path / "1"))
+        (run,) = place.find("drift-series", bot)
+        place.client.set_tag(run.info.run_id, "crosspath.first_day", tag)
+        place.series.log_look(second, written(second, tmp_path / "2"))
+        assert len(place.find("drift", bot)) == 2
+
     def test_damaged_and_newer_looks_are_passed_over(self, place: Place, bot: str, tmp_path: Path) -> None:
         """What is known goes on from the newest look that can be read."""
         for day in (1, 2, 3):

@@ -90,6 +90,12 @@ def test_a_series_stays_in_its_experiment(tmp_path: Path, evaluated: Evaluation)
     assert resolved_spec(tmp_path / "other.yaml").spec.experiment == "night-bot watch"
 
 
+def test_a_directory_that_is_not_there(tmp_path: Path, evaluated: Evaluation) -> None:
+    """It is named as such before anything is chosen, not as a task file that can't be found from it."""
+    with pytest.raises(ConfigError, match=r"there is no directory .*none; make it"):
+        watch(written_spec(tmp_path / "specs"), evaluated, tmp_path / "none" / "watch.yaml")
+
+
 def test_own_files_are_named_from_where_the_watch_lies(tmp_path: Path, evaluated: Evaluation) -> None:
     """Contracts, styles, a program, a function beside the spec, a suite and recorded replies are found from another directory."""
     base = tmp_path / "specs"

@@ -66,6 +66,9 @@ def watch_spec(spec: Path, evaluation: Evaluation, candidate: str | None, output
     Raises:
         ConfigError: no such candidate, fewer tasks than asked for, no name for the deployment, or a wrong spec.
     """
+    if not output.resolve().parent.is_dir():
+        problem = f"can't be written: there is no directory {output.parent}; make it, or name another file"
+        raise ConfigError(problem, source=str(output), field="--output")
     read, base = read_spec(spec)
     deployment = asked.deployment or (read.deployment.name if read.deployment else None)
     if deployment is None:

@@ -7,6 +7,8 @@ made again, and whoever looks next makes those that a killed program or another 
 import json
 import time
 from collections import Counter
+from contextlib import suppress
+from datetime import date
 from pathlib import Path
 
 from crosspath.adapters.mlflow_tracker.gate_runs import KIND_TAG
@@ -177,7 +179,7 @@ class LookLogger:
             self._announce(state, newest.data.tags[DAY_TAG], own)
             link = run_link(self._place, newest.info.run_id)
             tags = {key: newest.data.tags[key] for key in (DAY_TAG, STATUS_TAG)} | {
-                NOTE_TAG: series_note(newest.data.tags[NOTE_TAG], link, series.data.tags[FIRST_DAY_TAG]),
+                NOTE_TAG: series_note(newest.data.tags[NOTE_TAG], link, _first_day(series)),
                 NEWEST_TAG: newest.info.run_id,
             }
             self._client.update_run(own, name=series_name(self._drift.deployment, state))
@@ -222,8 +224,16 @@ def _order(run: Run) -> tuple[int, str]:
 
 def _points(look: Run, series: Run) -> list[Metric]:
     """A look's numbers as the series run has them: the step is the day, the time that of the look."""
-    step = step_of(look.data.tags[DAY_TAG], series.data.tags[FIRST_DAY_TAG])
+    step = step_of(look.data.tags[DAY_TAG], _first_day(series))
     return [Metric(key, value, look.info.start_time, step) for key, value in _numbers(look).items()]
+
+
+def _first_day(series: Run) -> str:
+    """The day that its charts begin with; where somebody took the tag away, or edited it, the day that the run began."""
+    tagged = series.data.tags.get(FIRST_DAY_TAG, "")
+    with suppress(ValueError):
+        return date.fromisoformat(tagged).isoformat()
+    return day_of(series.info.start_time / 1000)
 
 
 def _numbers(look: Run) -> dict[str, float]:
