@@ -9,8 +9,9 @@ from markdown_it import MarkdownIt
 from crosspath.reports.drift_markdown import drift_markdown
 from crosspath.reports.drift_terminal import drift_terminal
 from crosspath.reports.figures_drift import drift_figures, planned_drift_figures
+from crosspath.reports.figures_drift_marks import marks
 from crosspath.types import Estimate
-from crosspath.types.drift import Drift, SeriesPoint, UnreadableEntry
+from crosspath.types.drift import Drift, FrozenOutcome, SeriesPoint, TaskChange, UnreadableEntry
 from drifts import (
     change,
     configuration,
@@ -130,11 +131,74 @@ class TestText:
         text = drift_terminal(drift(configuration=configuration(timeline=timeline)))
         rows = text[text.index("Changes of the configuration") :].splitlines()
         assert " ".join(rows[2].split()) == (
-            "2026-10-07 contract.digest 0a0a0a0a 1b1b1b1b breaking: scores before and after can't be compared"
+            "2026-10-07 contract.digest 0a0a0a0a 1b1b1b1b breaking:"
+            " a difference of scores across it is no change of the provider's"
         )
         assert "a a a a...a a a a" in rows[3]
         assert rows[3].endswith("judged by the frozen replies")
         assert rows[4] == "  not shown: 1 that no score depends on"
+
+    def test_a_changed_program(self) -> None:
+        """The table has a program's version, file and digest on both sides, the rest refers to it."""
+        value = "grep (GNU grep) 3.8, /usr/bin/grep sha256 9a9c5a0c3b5d"
+        grep = difference("toolchain.programs.grep", value, value.replace("9a9c5a0c3b5d", "597630e6adb6"), "toolchain")
+        others = difference("toolchain.programs.others", "9 by name and size, sha256 0a", "9 by name and size, sha256 1b")
+        timeline = (change(5, grep, "replayed"), change(5, others, "replayed"))
+        look = drift(configuration=configuration(timeline=timeline))
+        text = drift_terminal(look)
+        assert "GNU grep 3.8, /usr/bin/grep, sha256 9a9c5a0c  GNU grep 3.8, /usr/bin/grep, sha256 597630e6  judged by" in text
+        assert "9 files, sha256 0a" in text
+        (mark,) = marks(look)
+        assert mark.label.endswith("toolchain: grep: GNU grep 3.8 -> same version, other content (sha256 9a9c5a0c -> 597630e6)")
+
+    @pytest.mark.parametrize("form", FORMS)
+    def test_flips_by_task(self, form: Callable[[Drift], str]) -> None:
+        """A row per task and way: how many of its replies, why, and one of them; the task with most flips first."""
+        some = (*flips("awk/a", 1), *flips("quoting/a", 15), *flips("quoting/a", 1, passed_now=True))
+        seen = tuple(FrozenOutcome(task="quoting/a", index=n % 20, toolchain=str(n // 20), passes=1) for n in range(40))
+        text = form(drift(toolchain=toolchain(*some, evidence=seen)))
+        rows = [line.split() for line in text.replace("|", " ").replace("\\", "").splitlines() if "prices.txt" in line]
+        assert [" ".join(row) for row in rows] == [
+            "quoting/a 15 of 20 right wrong (wrong state) prices.txt has other bytes reply 1",
+            "quoting/a 1 of 20 wrong right prices.txt has other bytes reply 1",
+            "awk/a 1 right wrong (wrong state) prices.txt has other bytes reply 1",
+        ]
+        assert "each was executed at least 6 times now, each time so" in text
+
+    def test_flips_of_many_tasks(self) -> None:
+        """Fifteen tasks have a row; the others are counted."""
+        text = drift_terminal(drift(toolchain=toolchain(*(flip for number in range(18) for flip in flips(f"t/{number}", 4)))))
+        assert text.count("prices.txt") == 15
+        assert "not shown: 3 more tasks" in text
+
+    def test_tasks_with_few_trials(self) -> None:
+        """A task with fewer than five recent trials is no task that changed most; it is counted."""
+        changes = [
+            TaskChange(task=task, reference=1, recent=0, reference_trials=10, recent_trials=trials)
+            for task, trials in (("few", 4), ("enough", 5))
+        ]
+        text = drift_terminal(drift(provider=provider(task_changes=tuple(changes))))
+        table = text[text.index("Tasks that changed most") :].splitlines()
+        assert table[2].split()[0] == "enough"
+        assert table[3] == "  left out: 1 with fewer than 5 recent trials"
+
+    @pytest.mark.parametrize("form", FORMS)
+    def test_a_new_reference(self, form: Callable[[Drift], str]) -> None:
+        """A reference in place of another one stands with both pass rates: whoever accepts a change sees how large it was."""
+        points = (point(0, 0.917, role="reference"), point(1), point(2, 0.438, role="reference"), point(3))
+        text = form(drift(points=points, provider=provider(reference=evaluation(2))))
+        assert (
+            f"reference {evaluation(2)} of 2026-10-04 (43.8 %, 10 trials a task),"
+            f" in place of {evaluation(0)} of 2026-10-02 (91.7 %)"
+        ) in MarkdownIt().renderInline(text)
+
+    def test_a_finding_of_which_today_says_nothing(self) -> None:
+        """The provider's row has the finding, and what is not known of today stands above, once."""
+        text = drift_terminal(drift(provider=provider(-0.128, 49, unmeasured_today="nobody answered")))
+        assert "  provider       DRIFT     " in text
+        assert "  a change was found;" in text
+        assert "  NO ANSWER  provider: nothing is known of today: nobody answered" in text
+        assert text.count("nobody answered") == 1
 
     def test_cost(self) -> None:
         """Requests and cost of references and of days apart; an unknown cost is said, never counted as nothing."""

@@ -1,9 +1,11 @@
 """The tables of a drift report, in the order in which they are read; each says what it leaves out."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from crosspath.analysis.drift_naming import cut, named_value, signal_value
+from crosspath.analysis.drift_naming import cut, signal_value
+from crosspath.analysis.drift_programs import program_value
 from crosspath.analysis.wording import NONE, percent, points, with_interval
 from crosspath.escaping import one_line
 from crosspath.reports.drift_texts import text_block
@@ -13,6 +15,8 @@ from crosspath.types.drift import Drift, Flip, SeriesPoint, Signal, TaskChange, 
 
 MOST_CHANGES, MOST_FLIPS, MOST_DAYS, MOST_TASKS, MOST_APART, MOST_EFFECTS, MOST_UNREADABLE = 20, 15, 14, 10, 8, 7, 5
 """Rows of each table; JSON has all of them."""
+LEAST_TASK_TRIALS = 5
+"""A task with fewer recent trials moves by 25 points and more with a single reply."""
 _LONGEST_REASON = 80
 
 
@@ -37,8 +41,8 @@ def _timeline(drift: Drift) -> Block:
         (
             day_of(change.at),
             cut(one_line(change.difference.field)),
-            named_value(change.difference.a),
-            named_value(change.difference.b),
+            program_value(change.difference.field, change.difference.a),
+            program_value(change.difference.field, change.difference.b),
             BEARING_WORDS[change.bearing],
         )
         for change in shown
@@ -50,18 +54,29 @@ def _timeline(drift: Drift) -> Block:
 
 def _flips(drift: Drift) -> Block:
     part = drift.toolchain
-    shown = part.flips[:MOST_FLIPS]
-    columns = ("task", "reply", "before", "now", "what is said of it", "replayed now")
-    lines = _more(len(part.flips), len(shown), "more")
-    return Block("Frozen replies that come out otherwise", lines, columns, tuple(map(_flip_row, shown)))
+    tasks = [task for task, _ in Counter(flip.task for flip in part.flips).most_common()]
+    alike: dict[tuple[str, ...], list[Flip]] = {}
+    for flip in sorted(part.flips, key=lambda one: tasks.index(one.task)):
+        alike.setdefault((flip.task, *_outcomes(flip)), []).append(flip)
+    shown = set(tasks[:MOST_FLIPS])
+    replies = Counter(task for task, _ in {(one.task, one.index) for one in part.evidence})
+    rows = tuple(_flip_row(flips, replies[flips[0].task]) for flips in alike.values() if flips[0].task in shown)
+    often = (f"each was executed at least {min(flip.times for flip in part.flips)} times now, each time so",) if rows else ()
+    columns = ("task", "replies", "before", "now", "what is said of it", "e.g.")
+    lines = (*often, *_more(len(tasks), len(shown), "more tasks"))
+    return Block("Frozen replies that come out otherwise", lines, columns, rows)
 
 
-def _flip_row(flip: Flip) -> tuple[str, ...]:
-    before, now = (
-        _outcome(passed, cause) for passed, cause in ((flip.passed_before, flip.cause_before), (flip.passed_now, flip.cause_now))
-    )
-    reason = cut(one_line(flip.reason), _LONGEST_REASON) or NONE
-    return one_line(flip.task), str(flip.index + 1), before, now, reason, f"{flip.times} times, each time so"
+def _flip_row(flips: Sequence[Flip], replies: int) -> tuple[str, ...]:
+    """Flips of one task from one outcome to one other. ``replies``: of that task; 0: not known."""
+    first = min(flips, key=lambda flip: flip.index)
+    count = f"{len(flips)} of {replies}" if replies >= len(flips) else str(len(flips))
+    reason = cut(one_line(first.reason), _LONGEST_REASON) or NONE
+    return one_line(first.task), count, *_outcomes(first), reason, f"reply {first.index + 1}"
+
+
+def _outcomes(flip: Flip) -> tuple[str, str]:
+    return _outcome(flip.passed_before, flip.cause_before), _outcome(flip.passed_now, flip.cause_now)
 
 
 def _outcome(passed: bool, cause: str | None) -> str:
@@ -100,12 +115,14 @@ def _chance(value: float | None) -> str:
 
 
 def _tasks(drift: Drift) -> Block:
-    changed = [one for one in drift.provider.task_changes if one.recent != one.reference]
+    enough = [one for one in drift.provider.task_changes if one.recent_trials >= LEAST_TASK_TRIALS]
+    few = len(drift.provider.task_changes) - len(enough)
+    changed = [one for one in enough if one.recent != one.reference]
     shown = changed[:MOST_TASKS]
-    lines = _more(len(changed), len(shown), "more")
+    left_out = (f"left out: {few} with fewer than {LEAST_TASK_TRIALS} recent trials",) if few else ()
     return Block(
         "Tasks that changed most",
-        lines,
+        (*_more(len(changed), len(shown), "more"), *left_out),
         ("task", "reference", "recent", "change"),
         tuple(map(_task_row, shown)),
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from crosspath.analysis.wording import percent
-from crosspath.types.drift import Alarm, Bearing, Drift, PartStatus, ToolchainDrift
+from crosspath.types.drift import Alarm, Bearing, Drift, PartStatus, SeriesPoint, ToolchainDrift
 
 STATE_WORDS: dict[PartStatus, str] = {
     "no drift": "NO DRIFT",
@@ -13,7 +13,7 @@ STATE_WORDS: dict[PartStatus, str] = {
     "could not measure": "COULD NOT MEASURE",
 }
 BEARING_WORDS: dict[Bearing, str] = {
-    "breaking": "breaking: scores before and after can't be compared",
+    "breaking": "breaking: a difference of scores across it is no change of the provider's",
     "replayed": "judged by the frozen replies",
     "provider": "judged by new replies",
     "none": "no reply depends on it",
@@ -35,14 +35,32 @@ def about(drift: Drift) -> str:
     count = f"{len(days)} evaluation{'s' * (len(days) != 1)}"
     span = f"{count} from {days[0]} to {days[-1]}" if len(set(days)) > 1 else f"{count} on {days[0]}" if days else "no evaluation"
     reference = next((point for point in drift.points if point.evaluation == drift.provider.reference), None)
-    since = f", {day_of(reference.created_at)}" if reference else ""
-    against = f"reference {drift.provider.reference} ({drift.provider.reference_trials} trials a task{since})"
-    return f"candidate {drift.candidate}; {span}; {against if drift.provider.reference else 'no reference'}"
+    return f"candidate {drift.candidate}; {span}; {_against(drift, reference)}"
+
+
+def _against(drift: Drift, reference: SeriesPoint | None) -> str:
+    """The reference; where it stands in place of another one, both with their pass rates: that is what was accepted."""
+    name, trials = drift.provider.reference, f"{drift.provider.reference_trials} trials a task"
+    if not name:
+        return "no reference"
+    if reference is None:
+        return f"reference {name} ({trials})"
+    earlier = [one for one in drift.points if one.role == "reference" and one.created_at < reference.created_at]
+    if not earlier:
+        return f"reference {name} ({trials}, {day_of(reference.created_at)})"
+    return f"reference {_rated(reference, f', {trials}')}, in place of {_rated(earlier[-1])}"
+
+
+def _rated(point: SeriesPoint, more: str = "") -> str:
+    rate = "no pass rate" if point.rate.value is None else percent(point.rate.value)
+    return f"{point.evaluation} of {day_of(point.created_at)} ({rate}{more})"
 
 
 def parts(drift: Drift) -> tuple[tuple[str, PartStatus, str], ...]:
     """Name, status and sentence of the three parts, in the order in which they are read; no sentence is said twice."""
-    unmeasured = {alarm.cause for alarm in drift.alarms if alarm.level == "unmeasured"}
+    said = {alarm.cause for alarm in drift.alarms if alarm.level == "unmeasured"}
+    # Beside a finding it says only that nothing is known of today.
+    unmeasured = said - {"provider"} if drift.provider.status == "drift" else said
     provider = "see above" if "provider" in unmeasured else drift.provider.sentence.rstrip(".")
     return (
         ("configuration", drift.configuration.status, drift.configuration.sentence.rstrip(".")),

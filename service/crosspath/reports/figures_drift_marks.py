@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from crosspath.analysis.drift_naming import cut, field_words
+from crosspath.analysis.drift_programs import program_change, telling
 from crosspath.escaping import one_line
 from crosspath.reports.drift_words import day_of
 from crosspath.reports.figures_dates import place_of, place_of_day
 from crosspath.types.drift import Bearing, ConfigurationChange, Drift
+from crosspath.types.explaining import FieldDifference
 
 LANES: tuple[tuple[str, str, str], ...] = (
     ("configuration", "#d55e00", "s"),
@@ -42,9 +44,14 @@ def _changes(drift: Drift) -> Iterator[Mark]:
         if lane := _LANE_OF.get(change.bearing):
             grouped.setdefault((change.at, lane), []).append(change)
     for (at, lane), changes in grouped.items():
-        named = [field_words(change.difference) for change in changes[:_MOST_FIELDS]]
-        more = f" and {len(changes) - _MOST_FIELDS} more" if len(changes) > _MOST_FIELDS else ""
+        differences = telling([change.difference for change in changes])
+        named = [_words(lane, one) for one in differences[:_MOST_FIELDS]]
+        more = f" and {len(differences) - _MOST_FIELDS} more" if len(differences) > _MOST_FIELDS else ""
         yield Mark(lane, place_of(at), cut(f"{day_of(at)}  {lane}: {', '.join(named)}{more}", _LONGEST))
+
+
+def _words(lane: str, difference: FieldDifference) -> str:
+    return program_change(difference) if lane == "toolchain" else field_words(difference)
 
 
 def _found(drift: Drift) -> Iterator[Mark]:
