@@ -3,11 +3,15 @@
 #
 #   watch.sh DEPLOYMENT SPEC [DIRECTORY]
 #
+# First, once: `crosspath run SPEC --reference` in DIRECTORY, with the image or machine, the environment and the MLFLOW_TRACKING_URI
+# that this job has. It is what all days are compared with; measured elsewhere, the first day reports another toolchain.
+#
 # DIRECTORY (default: where SPEC is) holds the store, watch-YYYY-MM.log, and the last look (look/: drift.md, drift.json, figures).
 # Keys and MLFLOW_TRACKING_URI may stand in its watch.env as NAME=value lines (chmod 600).
 #
 # The exit code is that of the look: 0 no drift, 1 drift, 3 not enough evidence yet, 4 could not measure, 5 something outside failed.
-# 2: the spec, a file or an argument is wrong. Nothing is printed for 0 and 3, so that cron sends no mail then.
+# 2: the spec, a file, a program or an argument is wrong. Nothing is printed for 0 and 3, so that cron sends no mail then; but
+# where there is no reference it is said each day, because that is not a matter of waiting.
 # A run that stopped at a limit or failed (3, 4, 5) does not keep the look away: the look says what the day is worth.
 set -u
 
@@ -29,6 +33,10 @@ if test -f watch.env; then
   . ./watch.env
   set +a
 fi
+command -v crosspath > /dev/null || {
+  echo "watch.sh: there is no program crosspath on PATH; put the bin of its environment first, as in PATH=/opt/crosspath/.venv/bin:$PATH" >&2
+  exit 2
+}
 command -v flock > /dev/null || { echo "watch.sh: there is no program flock (util-linux)" >&2; exit 2; }
 exec 9> watch.lock
 if ! flock --nonblock 9; then
@@ -56,7 +64,12 @@ looked=$?
 cat progress.txt look.txt >> "$log"
 note "the look ended with $looked"
 case $looked in
-  0 | 3) ;;
+  0) ;;
+  3)
+    if grep -q '"reference":""' look/drift.json; then
+      echo "$deployment has no reference, so nothing is compared; measure it once, in the same place: crosspath run $spec --reference"
+    fi
+    ;;
   *)
     cat look.txt
     test $looked -eq 1 || tail -n 5 progress.txt

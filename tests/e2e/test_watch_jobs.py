@@ -1,7 +1,9 @@
 """Jobs that watch a deployment day by day: cron, Kubernetes, GitHub and GitLab, each command as it stands."""
 
 import fcntl
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,10 +25,25 @@ FAKE = """\
 printf '%s\\n' "$*" >> "$CALLS"
 case $1 in
   run) echo "what the run said"; exit "$RUN" ;;
-  drift) echo "what the look said"; echo "why it failed" >&2; exit "$LOOK" ;;
+  drift)
+    mkdir -p look
+    printf '{"provider":{"status":"not enough","reference":"%s"}}' "$MEASURED" > look/drift.json
+    echo "what the look said"; echo "why it failed" >&2; exit "$LOOK" ;;
 esac
 """
 """Stands for ``crosspath``, ``gh`` and ``sudo``: writes down how it is called, and ends as it is told."""
+ISSUES = """\
+#!/bin/sh
+printf '%s\\n' "$*" >> "$CALLS"
+for last; do :; done
+case "$1 $2" in
+  "issue list") test ! -f issue.md || echo 7 ;;
+  "issue view") cat issue.md ;;
+  "issue create" | "issue edit") cp "$last" issue.md ;;
+  "issue close") rm issue.md ;;
+esac
+"""
+"""Stands for ``gh`` beside at most one open issue, whose text is ``issue.md``."""
 
 
 @dataclass
@@ -48,11 +65,11 @@ class Machine:
         (log,) = self.place.glob("watch-*.log")
         return log.read_text()
 
-    def fake(self, name: str) -> None:
+    def fake(self, name: str, script: str = FAKE) -> None:
         """From now on a program of that name stands for the real one."""
         program = self.place / "bin" / name
         program.parent.mkdir(exist_ok=True)
-        program.write_text(FAKE)
+        program.write_text(script)
         program.chmod(0o755)
 
     def start(self, *words: str, run: int = 0, look: int = 0, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -60,6 +77,7 @@ class Machine:
         own = {
             "PATH": f"{self.place / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
             "CALLS": str(self.place / "calls"),
+            "MEASURED": "watch-20261118-1",
         }
         whole = {**os.environ, **own, "RUN": str(run), "LOOK": str(look), **self.environment, **variables}
         return subprocess.run(words, cwd=self.place, env=whole, capture_output=True, text=True, check=False, timeout=300)
@@ -91,6 +109,20 @@ class TestScript:
         assert done.stdout == {0: "", 3: "", 1: "what the look said\n"}.get(look, "what the look said\nwhy it failed\n")
         assert done.stderr == ""
         assert machine.calls == [f"run {machine.place / 'watch.yaml'}", "drift bot --output look --force"]
+
+    def test_without_a_reference_it_says_so(self, machine: Machine) -> None:
+        """A day that waits for evidence is silent; one that can't ever have any says which command is missing."""
+        done = machine.start(str(WATCH), "bot", "watch.yaml", look=3, MEASURED="")
+        assert (done.returncode, done.stderr) == (3, "")
+        assert done.stdout.startswith("bot has no reference")
+        assert done.stdout.endswith(f": crosspath run {machine.place / 'watch.yaml'} --reference\n")
+
+    def test_without_the_command_it_says_so(self, machine: Machine) -> None:
+        """Cron's PATH has no virtual environment: one line says how it gets one, and nothing is started."""
+        done = machine.start(str(WATCH), "bot", "watch.yaml", PATH="/usr/bin:/bin")
+        assert (done.returncode, machine.calls) == (2, [])
+        assert done.stderr.startswith("watch.sh: there is no program crosspath on PATH; ")
+        assert done.stderr.count("\n") == 1
 
     @pytest.mark.parametrize("run", [3, 4, 5])
     def test_a_run_that_failed_is_looked_at(self, machine: Machine, run: int) -> None:
@@ -159,6 +191,7 @@ def test_the_crontab_calls_the_script(machine: Machine) -> None:
     """Its line has five fields and a command that works once both files lie where it says."""
     lines = (DEPLOY / "watch" / "crontab").read_text().splitlines()
     (line,) = [line for line in lines if line and not line.startswith("#") and "=" not in line.split(" ")[0]]
+    assert "PATH=/opt/crosspath/.venv/bin:/usr/local/bin:/usr/bin:/bin" in lines
     *times, command = line.split(maxsplit=5)
     assert [field.isdigit() or field == "*" for field in times] == [True] * 5
     shutil.copy(WATCH, machine.place / "watch.sh")
@@ -203,6 +236,19 @@ class TestKubernetes:
         assert done.returncode == code
         assert machine.calls[1] == "drift support-bot --output look --force"
         assert (done.stdout == "") == (look in (0, 3))
+
+    def test_the_reference_is_measured_where_the_days_are(self, machine: Machine) -> None:
+        """The comment's patch of a job made from the cron job: the same container, another command, the same directory."""
+        head = (DEPLOY / "watch" / "cronjob.yaml").read_text().partition("apiVersion")[0]
+        (shown,) = re.findall(r"--patch='(.+?)'", re.sub(r"\n# +", " ", head))
+        (change,) = json.loads(shown)
+        assert (change["op"], change["path"]) == ("replace", "/spec/template/spec/containers/0/args")
+        (container,) = kubernetes()["CronJob"]["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+        (machine.place / "data").mkdir()
+        (script,) = change["value"]
+        here = script.replace("/watch/", f"{machine.place}/").replace("/data ", f"{machine.place}/data ")
+        assert machine.start(*container["command"], here).returncode == 0
+        assert machine.calls == [f"run {machine.place / 'watch.yaml'} --reference"]
 
 
 # -- CI --------------------------------------------------------------------------------------------------------------------
@@ -285,15 +331,67 @@ def test_github(watched: Watched, tmp_path: Path) -> None:
     places = {"GITHUB_STEP_SUMMARY": str(runner.place / "summary.md"), "GITHUB_ENV": str(runner.place / "env")}
     variables = without_expressions(job["env"]) | places | {"GITHUB_REPOSITORY": "me/my-bot"}
     for name, script in steps.items():
-        done = runner.bash(script, variables)
+        if name == "Close the issue":
+            continue
+        done = runner.bash(script, variables | steps_environment(job, name))
         assert done.returncode == (1 if name == "Look for drift" else 0), f"{name}: {done.stdout}{done.stderr}"
     assert (runner.place / "env").read_text() == "LOOK=1\n"
     assert (runner.place / "summary.md").read_text().startswith("DRIFT (provider): support-bot")
     assert all((runner.place / "crosspath-drift" / name).exists() for name in ("drift.json", "drift.md", "figures/drift.png"))
     assert runner.calls[-1] == (
         "issue create --repo me/my-bot --label crosspath-drift --title Crosspath: support-bot needs a look"
-        " --body-file crosspath-drift/drift.md"
+        " --body-file crosspath-drift/issue.md"
     )
+    written = (runner.place / "crosspath-drift" / "issue.md").read_text()
+    assert re.match(r"<!-- crosspath alarms [0-9a-f]{16} -->\nDRIFT \(provider\): support-bot", written)
+
+
+def steps_environment(job: dict[str, Any], name: str) -> dict[str, str]:
+    """What a step of the GitHub job sets for itself."""
+    (step,) = [step for step in job["jobs"]["watch"]["steps"] if step.get("name") == name]
+    return without_expressions(step.get("env", {}))
+
+
+def alarm(cause: str, level: str = "alarm", *, sentence: str = "", tasks: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {"cause": cause, "level": level, "sentence": sentence, "fields": [], "tasks": list(tasks)}
+
+
+class TestIssue:
+    """What is told of one deployment: one open issue."""
+
+    def told(self, machine: Machine, *alarms: dict[str, Any]) -> list[str]:
+        """The calls of ``gh`` that a day makes, but for questions."""
+        job = yaml.safe_load((DEPLOY / "ci" / "github-watch.yml").read_text())
+        name = "Open an issue, or write into the open one" if alarms else "Close the issue"
+        (step,) = [step for step in job["jobs"]["watch"]["steps"] if step.get("name") == name]
+        look = machine.place / "crosspath-drift"
+        look.mkdir(exist_ok=True)
+        (look / "drift.json").write_text(json.dumps({"alarms": alarms}))
+        (look / "drift.md").write_text("".join(f"{one['sentence']}\n" for one in alarms))
+        machine.fake("gh", ISSUES)
+        before = len(machine.calls)
+        variables = without_expressions(job["env"]) | steps_environment(job, name) | {"GITHUB_REPOSITORY": "me/my-bot"}
+        done = machine.bash(step["run"], variables)
+        assert done.returncode == 0, done.stderr
+        made = (call.split(" ")[:2] for call in machine.calls[before:])
+        return [verb for topic, verb in made if topic == "issue" and verb not in ("list", "view")]
+
+    def test_one_comment_for_each_other_alarm(self, machine: Machine) -> None:
+        """Who follows the issue gets a mail when something else is wrong, and none because the same figure moved."""
+        worse = alarm("provider", sentence="-6.8 points", tasks=("a",))
+        assert self.told(machine, worse) == ["create"]
+        assert self.told(machine, worse | {"sentence": "-7.1 points", "tasks": ["a", "b"]}) == ["edit"]
+        assert (machine.place / "issue.md").read_text().endswith("-7.1 points\n")
+        assert self.told(machine, alarm("toolchain", tasks=("c",)), worse) == ["comment", "edit"]
+        assert self.told(machine, alarm("toolchain", tasks=("c", "d")), worse) == ["comment", "edit"]
+        assert self.told(machine, alarm("toolchain", tasks=("c", "d")), worse, alarm("provider", "notice")) == ["edit"]
+
+    def test_it_is_closed_and_opened_again(self, machine: Machine) -> None:
+        """A day without drift closes it, a day with one that is told of nowhere opens another."""
+        assert self.told(machine) == []
+        assert self.told(machine, alarm("configuration")) == ["create"]
+        assert self.told(machine) == ["close"]
+        assert self.told(machine, alarm("configuration")) == ["create"]
 
 
 @pytest.mark.parametrize(("look", "code"), [(0, 0), (1, 1), (3, 0), (4, 4), (5, 5)])
@@ -306,6 +404,7 @@ def test_the_look_decides_about_the_github_job(machine: Machine, look: int, code
     assert (machine.place / "env").read_text() == f"LOOK={look}\n"
     condition = steps["Open an issue, or write into the open one"]["if"]
     assert (f"env.LOOK == '{look}'" in condition) == (look in (1, 4))
+    assert (f"env.LOOK == '{look}'" in steps["Close the issue"]["if"]) == (look == 0)
 
 
 @needs_bubblewrap
@@ -330,6 +429,49 @@ def test_the_script_with_the_real_command(watched: Watched, tmp_path: Path) -> N
     assert worse.stdout.startswith("DRIFT (provider): support-bot")
     assert "ALARM" in worse.stdout
     assert "look ended with 1" in runner.log
+
+
+@needs_bubblewrap
+def test_the_first_day_without_a_reference(measured: Watched, tmp_path: Path) -> None:
+    """The real look of a deployment whose reference was forgotten is recognised by the script, and the command that it prints
+    mends it."""
+    measured.answers["right"] = True
+    own = {**measured.environment, "MLFLOW_TRACKING_URI": f"sqlite:///{tmp_path}/mlflow.db"}
+    runner = replace(measured, environment=own).runner(tmp_path / "forgotten")
+    done = runner.start(str(WATCH), "support-bot", "watch.yaml")
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert done.stdout.startswith("support-bot has no reference"), done.stdout
+    again = runner.start("sh", "-c", done.stdout.rpartition(": ")[2])
+    assert again.returncode == 0, again.stdout + again.stderr
+    after = runner.start(str(WATCH), "support-bot", "watch.yaml")
+    assert (after.returncode, after.stdout) == (3, ""), after.stdout
+
+
+CI_JOBS = {"github-watch.yml": ("jobs", "watch", "steps"), "gitlab-watch.yml": ("crosspath-watch", "script")}
+
+
+@pytest.mark.parametrize(("job", "path"), CI_JOBS.items())
+@pytest.mark.parametrize("reference", [False, True])
+def test_the_reference_is_a_job_started_by_hand(machine: Machine, job: str, path: tuple[str, ...], reference: bool) -> None:
+    """The same commands on the same image measure it; the schedule never does."""
+    found = yaml.safe_load((DEPLOY / "ci" / job).read_text())
+    for key in path:
+        found = found[key]
+    lines = [one["run"] for one in found if one.get("name") == "Evaluate"] if job == "github-watch.yml" else found[:1]
+    machine.bash("\n".join(lines), {"SPEC": "watch.yaml", "REFERENCE": "1" if reference else ""})
+    assert machine.calls == ["run watch.yaml" + " --reference" * reference]
+
+
+@pytest.mark.parametrize("job", ["github-watch.yml", "gitlab-watch.yml", "github-actions.yml", "gitlab-ci.yml"])
+def test_what_is_installed_has_no_default(machine: Machine, job: str) -> None:
+    """The name on a public index may be another's package: without an address or a wheel the job ends with one line."""
+    text = (DEPLOY / "ci" / job).read_text()
+    assert re.findall(r"^ +CROSSPATH: (.*)$", text, re.MULTILINE) == ['""']
+    (line,) = re.findall(r"command -v crosspath \|\| .+", text)
+    done = machine.bash(line, {"CROSSPATH": "", "PATH": "/usr/bin:/bin"})
+    assert done.returncode != 0
+    assert done.stderr.count("\n") == 1
+    assert "CROSSPATH: is not set; give a git address with a commit, or a wheel" in done.stderr
 
 
 def test_variables_are_those_of_the_comments() -> None:
