@@ -116,6 +116,12 @@ def mapped(pairs: Pairs, of: Callable[[int], float]) -> list[tuple[list[float], 
     return [([of(value) for value in before], [of(value) for value in recent]) for before, recent in pairs]
 
 
+def test_the_p_value_is_paid_for_both_counts_both_sides_all_signals_and_days() -> None:
+    """Of 21 trials of each of six tasks the recent one is the short one: 1 / 21 each, 5 signals, 60 days, 4 tails."""
+    lengths = found(trials(20, length=100), trials(1, length=4))["reply length"]
+    assert lengths.p_value == pytest.approx(5 * 60 * 4 / 21**6)
+
+
 @given(PAIRS)
 def test_values_the_other_way_round_give_the_other_tails(pairs: Pairs) -> None:
     """Shorter is found as well as longer: what was above is below."""
