@@ -4,10 +4,10 @@
 
 Parts: `alarms` (nothing changes; how often anything is found), `found` (a drop that begins on a random day; how often it is found
 within 14 days, with the shipped design), `designs` (the same for other numbers of tasks and trials), `interval` (how often the
-interval of the change holds the true change), `signals` (false alarms of what needs no score, and replies of other lengths),
-`selection` (what it does to use the sample on which tasks were chosen as the reference), `others` (tests that were tried and
-left). Everything is judged by the functions that judge a real watch; how often `provider_drift` itself says the same is printed
-beside. Default: 2,000 histories a line, all parts; about 45 minutes on one core.
+interval of the change holds the true change), `enough` (what `no drift` rests on), `signals` (false alarms of what needs no
+score, and replies of other lengths), `selection` (what it does to use the sample on which tasks were chosen as the reference),
+`others` (tests that were tried and left). Everything is judged by the functions that judge a real watch; how often
+`provider_drift` itself says the same is printed beside. Default: 2,000 histories a line, all parts; about 45 minutes on one core.
 """
 
 import sys
@@ -23,9 +23,9 @@ from scipy.stats import beta
 from crosspath.analysis.drift_change import change_interval
 from crosspath.analysis.drift_power import Counted, drawn, first_found
 from crosspath.analysis.drift_signals import signals
-from crosspath.analysis.provider_drift import Day, provider_drift
+from crosspath.analysis.provider_drift import Day, chance_of_finding, provider_drift
 from crosspath.analysis.sentinels import SeenTask, choose
-from crosspath.analysis.sequential import DROPS, Split, looks, tails
+from crosspath.analysis.sequential import DROPS, WINDOWS, Split, looks, tails
 from crosspath.types import Estimate
 from crosspath.types.drift import EntryTrial, SeriesEntry, WatchRules
 
@@ -263,6 +263,42 @@ def covered(law, change, sizes: tuple[int, int, int], number: int, random: np.ra
     return held / number, width / number
 
 
+# -- when nothing was found ----------------------------------------------------------------------------------------------
+
+
+def enough(number: int) -> None:
+    """What `no drift` rests on: tasks that are alike, and a drop that is there in all days."""
+    number = min(number, 500)
+    print(
+        "\nA drop of 15 points in every task, in all of the days: chance of finding it today, as a look says it (normal law), and"
+    )
+    print(f"how often the best window found it ({number} each). 24 tasks x 1 a day; from 50 % on it is `no drift`.")
+    days = (1, 2, 3, 5, 6, 7, 10, 14)
+    print(f"{'pass rate, reference':<24}" + "".join(f"{f'day {day}':>16}" for day in days))
+    for reference in (20, 10):
+        for rate in (1.0, 0.9, 0.7, 0.5):
+            cells = [f"{said:.0f} %, {was:.0f} %" for said, was in (said_and_found(rate, reference, day, number) for day in days)]
+            print(f"{100 * rate:5.0f} %, {reference:<16}" + "".join(f"{cell:>16}" for cell in cells), flush=True)
+
+
+def said_and_found(rate: float, reference: int, days: int, number: int) -> tuple[float, float]:
+    """The mean chance that is said of the best window where nothing changes, and how often it finds the drop where there is one."""
+    random = np.random.default_rng([8, int(100 * rate), reference, days])
+    said = dict.fromkeys(WINDOWS, 0.0)
+    hits = dict.fromkeys(WINDOWS, 0)
+    for _ in range(number):
+        before = random.binomial(reference, rate, 24).tolist()
+        for window in WINDOWS:
+            trials = min(days, window.days)
+            level = RULES.alpha * DROPS * window.part(DAYS)
+            same, dropped = (random.binomial(trials, chance, 24).tolist() for chance in (rate, rate - DROP))
+            said[window] += chance_of_finding([Split(a, reference, b, trials) for a, b in zip(before, same, strict=True)], level)
+            found = tails([Split(a, reference, b, trials) for a, b in zip(before, dropped, strict=True)]).low <= level
+            hits[window] += found
+    best = max(said, key=lambda window: said[window])
+    return 100 * said[best] / number, 100 * hits[best] / number
+
+
 # -- signals -------------------------------------------------------------------------------------------------------------
 
 
@@ -443,11 +479,11 @@ def mixture(counted: Counted) -> int | None:
 
 def main() -> None:
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000
-    parts = sys.argv[2:] or ["alarms", "found", "designs", "interval", "signals", "selection", "others"]
+    parts = sys.argv[2:] or ["alarms", "found", "designs", "interval", "enough", "signals", "selection", "others"]
     started = time.perf_counter()
     table = {
         "alarms": false_alarms, "found": drops_found, "designs": other_designs, "interval": coverage, "selection": selection,
-        "others": others,
+        "others": others, "enough": enough,
     }  # fmt: skip
     for part in parts:
         if part == "signals":
