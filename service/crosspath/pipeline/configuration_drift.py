@@ -247,10 +247,11 @@ class _Found:
         yield from self._notices()
 
     def _notices(self) -> Iterator[str]:
-        told = {"replayed": "the frozen replies tell what it did", "provider": "only replies tell what it did"}
-        for bearing, what in told.items():
-            if changed := [one for one in self.net if bearing_of(one) == bearing]:
-                yield f"Changed, too: {self._named(changed)}; {what}."
+        # The second part names them.
+        if replayed := [one for one in self.net if bearing_of(one) == "replayed"]:
+            yield f"Programs or packages changed, too ({max(map(self._when, replayed))}): see toolchain."
+        if changed := [one for one in self.net if bearing_of(one) == "provider"]:
+            yield f"Changed, too: {self._named(changed)}; only replies tell what it did."
         if self.edited:
             yield f"Edited and set apart: {_some(self.edited)}."
 
