@@ -85,6 +85,29 @@ def test_missing_trials() -> None:
     assert look_metrics(found.model_copy(update={"provider": provider}))["missing"] == 0.25
 
 
+def test_a_day_that_was_not_measured() -> None:
+    """Where nothing is known of today, or its day is not used, neither a rate nor a change is drawn; the cost is known."""
+    found = look(cost_usd=0.5)
+    rates = {"pass_rate", "change_pp", "change_lo", "change_hi"}
+    assert rates <= look_metrics(found).keys()
+    unknown = found.provider.model_copy(update={"unmeasured_today": "nobody answered"})
+    days = (*found.provider.days[:-1], found.provider.days[-1].model_copy(update={"used": False, "why_not": "faults"}))
+    for provider in (unknown, found.provider.model_copy(update={"days": days})):
+        numbers = look_metrics(found.model_copy(update={"provider": provider}))
+        assert not rates & numbers.keys()
+        assert numbers["cost_usd"] == 0.5
+
+
+def test_nothing_is_said_twice() -> None:
+    """Neither the part of an alarm nor the status of a part stands in its sentence again."""
+    found = look()
+    alarm = Alarm(cause="provider", level="alarm", sentence="provider: it answers worse", next_step="pin it")
+    tools = found.toolchain.model_copy(update={"status": "could not measure", "sentence": "could not measure: no sandbox"})
+    note = look_run(found.model_copy(update={"alarms": (alarm,), "toolchain": tools}), "7").tags[NOTE_TAG]
+    assert "- **provider**: it answers worse *Next: pin it*" in note
+    assert "- toolchain, could not measure: no sandbox" in note
+
+
 def test_columns_differ() -> None:
     """A column's header is cut after ten letters."""
     names = look_metrics(look(requests=1, cost_usd=1.0))

@@ -125,14 +125,15 @@ def _params(drift: Drift) -> dict[str, str]:
 def look_metrics(drift: Drift) -> dict[str, float]:
     """What the charts have a line of; what was not measured on that day is left out."""
     newest, provider = _of_today(drift), drift.provider
+    change = provider.change if _is_measured(drift) else None
     reference = next((point for point in drift.points if point.evaluation == provider.reference), None)
     today = next((day for day in provider.days if day.day == day_of(drift.created_at)), None)
     numbers: dict[str, float | int | None] = {
-        "pass_rate": newest.rate.value if newest else None,
+        "pass_rate": newest.rate.value if newest and _is_measured(drift) else None,
         "reference_rate": reference.rate.value if reference else None,
-        "change_pp": points(provider.change.value) if provider.change else None,
-        "change_lo": points(provider.change.low) if provider.change else None,
-        "change_hi": points(provider.change.high) if provider.change else None,
+        "change_pp": points(change.value) if change else None,
+        "change_lo": points(change.low) if change else None,
+        "change_hi": points(change.high) if change else None,
         "alarms": sum(alarm.level == "alarm" for alarm in drift.alarms),
         "flips": len(drift.toolchain.flips) if drift.toolchain.status in ("drift", "no drift") else None,
         "fields_changed": len(drift.configuration.since_reference),
@@ -144,6 +145,12 @@ def look_metrics(drift: Drift) -> dict[str, float]:
     return finite(numbers | {name: points(effects[effect]) for effect, name in EFFECT_VALUES.items() if effect in effects})
 
 
+def _is_measured(drift: Drift) -> bool:
+    """Whether the newest day is a measurement: a rate of what little was scored would be a point like any other."""
+    days = drift.provider.days
+    return not drift.provider.unmeasured_today and (not days or days[-1].used)
+
+
 def _of_today(drift: Drift) -> SeriesPoint | None:
     """The newest evaluation, unless it is older than a day."""
     newest = max(drift.points, key=lambda point: point.created_at, default=None)
@@ -152,9 +159,12 @@ def _of_today(drift: Drift) -> SeriesPoint | None:
 
 def look_note(drift: Drift, experiment_id: str) -> str:
     """What a look found, as Markdown: the alarms first, then a line for each part, then where it comes from."""
-    alarms = [f"- **{alarm.cause}**: {markdown(alarm.sentence)} {_next_step(alarm.next_step)}".rstrip() for alarm in drift.alarms]
+    alarms = [
+        f"- **{alarm.cause}**: {markdown(alarm.sentence.removeprefix(f'{alarm.cause}: '))} {_next_step(alarm.next_step)}".rstrip()
+        for alarm in drift.alarms
+    ]
     parts = (("configuration", drift.configuration), ("toolchain", drift.toolchain), ("provider", drift.provider))
-    lines = [f"- {name}, {part.status}: {markdown(part.sentence)}" for name, part in parts]
+    lines = [f"- {name}, {part.status}: {markdown(part.sentence.removeprefix(f'{part.status}: '))}" for name, part in parts]
     blocks = [
         f"# {markdown(state_words(drift))}",
         "\n".join(alarms),
