@@ -282,7 +282,7 @@ def enough(number: int) -> None:
 
 
 def said_and_found(rate: float, reference: int, days: int, number: int) -> tuple[float, float]:
-    """The mean chance that is said of the best window where nothing changes, and how often it finds the drop where there is one."""
+    """The mean chance that is said of the best window where nothing changes, and how often it finds such a drop."""
     random = np.random.default_rng([8, int(100 * rate), reference, days])
     said = dict.fromkeys(WINDOWS, 0.0)
     hits = dict.fromkeys(WINDOWS, 0)
