@@ -10,6 +10,7 @@ from crosspath.reports.drift_markdown import drift_markdown
 from crosspath.reports.drift_terminal import drift_terminal
 from crosspath.reports.figures_drift import drift_figures, planned_drift_figures
 from crosspath.reports.figures_drift_marks import marks
+from crosspath.reports.figures_drift_time import unused_points
 from crosspath.types import Estimate
 from crosspath.types.drift import Drift, FrozenOutcome, SeriesPoint, TaskChange, UnreadableEntry
 from drifts import (
@@ -310,3 +311,18 @@ class TestFigures:
         used = drift(points=(point(0, role="reference"), point(1)), provider=provider(days=(watch_day(1),)))
         unused = drift(points=used.points, provider=provider(days=(watch_day(1, used=False, why_not=evaluation(1)),)))
         assert drift_figures(used) != drift_figures(unused)
+
+    def test_a_day_without_a_rate(self) -> None:
+        """A day of which no trial has a verdict has a mark, too."""
+        faults = (watch_day(1), watch_day(2, None, used=False, why_not="24 of 24 are faults"))
+        points = (point(0, role="reference"), point(1), point(2, None))
+        marked = drift(points=points, provider=provider(days=faults))
+        assert unused_points(marked) == [points[2]]
+        assert drift_figures(marked) != drift_figures(drift(points=points[:2], provider=provider(days=faults)))
+
+    def test_an_evaluation_beside_those_of_its_day(self) -> None:
+        """Of two evaluations of one day the one that is not used is drawn as such; what stands before the watch is not."""
+        again = point(1).model_copy(update={"evaluation": "again"})
+        before = point(-1)
+        look = drift(points=(before, point(0, role="reference"), point(1), again), provider=provider(days=(watch_day(1),)))
+        assert unused_points(look) == [again]

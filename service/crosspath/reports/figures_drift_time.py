@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from crosspath.reports.drift_words import STATE_WORDS
+from crosspath.reports.drift_words import STATE_WORDS, day_of
 from crosspath.reports.figures_dates import day_span, name_days, place_of, place_of_day
-from crosspath.reports.figures_drawing import FONT, GREY, INK, RIGHT, canvas, headed, png, put_text, short, spread
+from crosspath.reports.figures_drawing import FONT, INK, RIGHT, canvas, headed, png, put_text, short, spread
 from crosspath.reports.figures_drift_marks import LANES, Mark, marks
 from crosspath.types.drift import Drift, SeriesPoint, WatchDay
 
@@ -26,7 +26,7 @@ MOST_NAMED = 10
 _FEW = 90
 """Up to so many points are drawn large."""
 _ON_WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
-DAY, TREND = "#0072b2", "#d55e00"
+DAY, TREND, UNUSED = "#0072b2", "#d55e00", "#767676"
 
 
 @dataclass(frozen=True)
@@ -74,21 +74,40 @@ def watch_over_time(drift: Drift) -> bytes:
 
 
 def _draw_rates(axes: Axes, drift: Drift, span: tuple[float, float]) -> None:
-    unused = {one for day in drift.provider.days if not day.used for one in day.evaluations}
+    unused = unused_points(drift)
     references = [point for point in drift.points if point.evaluation == drift.provider.reference or point.role == "reference"]
     others = [point for point in drift.points if point not in references]
     size = 4.5 if len(drift.points) <= _FEW else 2.6
     ends = [*(place_of(point.created_at) for point in references), span[1]]
     for point, end in zip(references, ends[1:], strict=True):
         _band(axes, point, end)
-    _dots(axes, [one for one in others if one.evaluation not in unused], DAY, "o", size, filled=True)
-    _dots(axes, [one for one in others if one.evaluation in unused], GREY, "o", size, filled=False)
+    _dots(axes, [one for one in others if one not in unused], DAY, "o", size, filled=True)
+    _dots(axes, unused, UNUSED, "o", size, filled=False)
+    _unrated(axes, [point for point in unused if point.rate.value is None], size)
     _dots(axes, references, INK, "D", max(size, 4.5), filled=True)
     values = [end for point in drift.points for end in (point.rate.low, point.rate.high, point.rate.value) if end is not None]
     low, high = min(values, default=0.0), max(values, default=1.0)
     room = max(0.06 * (high - low), 0.02)
     axes.set_ylim(100 * (low - room), 100 * (high + room))
     _frame(axes, "pass rate, %")
+
+
+def unused_points(drift: Drift) -> list[SeriesPoint]:
+    """Evaluations since the reference that are no measurement."""
+    days = {day.day: day for day in drift.provider.days}
+    own = [(point, days.get(day_of(point.created_at))) for point in drift.points if point.role == "day"]
+    compared = [(point, day) for point, day in own if day and point.evaluation != drift.provider.reference]
+    return [point for point, day in compared if not (day.used and point.evaluation in day.evaluations)]
+
+
+def _unrated(axes: Axes, points: Sequence[SeriesPoint], size: float) -> None:
+    """Evaluations without a rate stand on the axis: a gap would look as if nobody had asked."""
+    if not points:
+        return
+    places = [place_of(point.created_at) for point in points]
+    (dots,) = axes.plot(places, [0] * len(places), "o", color=UNUSED, markersize=size, markerfacecolor="white", clip_on=False)
+    dots.set_transform(axes.get_xaxis_transform())
+    dots.set_zorder(4)
 
 
 def _band(axes: Axes, point: SeriesPoint, end: float) -> None:
@@ -208,9 +227,11 @@ def _legend(figure: Figure, drift: Drift) -> None:
         Line2D([], [], color=INK, marker="D", linewidth=1, markersize=4.5, label="reference"),
         Patch(facecolor=RIGHT, alpha=0.3, label="its interval"),
     ]
-    if any(not day.used for day in drift.provider.days):
-        hollow = Line2D([], [], color=GREY, marker="o", markerfacecolor="white", linewidth=1, label="not used as a measurement")
-        handles.append(hollow)
+    if unused := unused_points(drift):
+        label = "no measurement" + " (on the axis: no pass rate)" * any(point.rate.value is None for point in unused)
+        handles.append(
+            Line2D([], [], color=UNUSED, marker="o", markerfacecolor="white", markersize=4.5, linewidth=1, label=label)
+        )
     if _changes(drift.provider.days):
         handles.append(Line2D([], [], color=TREND, linewidth=1.6, label="change against the reference, 95 %"))
     figure.legend(handles=handles, loc="lower center", ncols=len(handles), frameon=False, fontsize=8.5)
