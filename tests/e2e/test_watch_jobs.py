@@ -432,19 +432,15 @@ def test_the_script_with_the_real_command(watched: Watched, tmp_path: Path) -> N
 
 
 @needs_bubblewrap
-def test_the_first_day_without_a_reference(measured: Watched, tmp_path: Path) -> None:
-    """The real look of a deployment whose reference was forgotten is recognised by the script, and the command that it prints
-    mends it."""
-    measured.answers["right"] = True
-    own = {**measured.environment, "MLFLOW_TRACKING_URI": f"sqlite:///{tmp_path}/mlflow.db"}
-    runner = replace(measured, environment=own).runner(tmp_path / "forgotten")
-    done = runner.start(str(WATCH), "support-bot", "watch.yaml")
+def test_the_first_day_without_a_reference(watched: Watched, tmp_path: Path) -> None:
+    """The real look of a deployment whose reference was forgotten is recognised by the script, which prints the command."""
+    runner = watched.runner(tmp_path / "first")
+    few = SPEC.replace("[exact-file, env-value, csv-append], tiers: [0, 1]", "[env-value], tiers: [0]")
+    (runner.place / "watch.yaml").write_text(few.replace("support-bot", "forgotten").format(url=watched.server.url))
+    done = runner.start(str(WATCH), "forgotten", "watch.yaml")
     assert done.returncode == 3, done.stdout + done.stderr
-    assert done.stdout.startswith("support-bot has no reference"), done.stdout
-    again = runner.start("sh", "-c", done.stdout.rpartition(": ")[2])
-    assert again.returncode == 0, again.stdout + again.stderr
-    after = runner.start(str(WATCH), "support-bot", "watch.yaml")
-    assert (after.returncode, after.stdout) == (3, ""), after.stdout
+    assert done.stdout.startswith("forgotten has no reference"), done.stdout
+    assert done.stdout.endswith(f": crosspath run {runner.place / 'watch.yaml'} --reference\n")
 
 
 CI_JOBS = {"github-watch.yml": ("jobs", "watch", "steps"), "gitlab-watch.yml": ("crosspath-watch", "script")}
