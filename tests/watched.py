@@ -13,8 +13,8 @@ from crosspath.app.evaluation import Evaluation
 from crosspath.testing.openai_server import Received, Turn, answer
 
 DAY_S = 86_400.0
-FIRST = 1_796_040_000.0
-"""2026-11-30 12:00 UTC: the reference."""
+FIRST = 1_790_769_600.0
+"""2026-09-30 12:00 UTC: the reference."""
 BOT = "bot"
 PLAIN = {f"plain-{number:02}": ("right", "printf right > out.txt") for number in range(10)}
 AWK = {f"awk-{name}": (f"{name}\tb", f"""awk -v text='{name}\\tb' 'BEGIN {{ printf "%s", text }}' > out.txt""") for name in "xy"}
@@ -105,4 +105,4 @@ def noon(day: float) -> float:
 
 def date(day: int) -> str:
     """The UTC date."""
-    return f"2026-12-{day:02}" if day else "2026-11-30"
+    return f"2026-10-{day:02}" if day else "2026-09-30"
