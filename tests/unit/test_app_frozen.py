@@ -34,7 +34,7 @@ PASSING = Effect(fault=Fault(boundary="sandbox", type="busy", message="try again
 NUMBER = 6
 HERE = Place(None, "local", None)
 Script = Callable[[str, int], Effect]
-"""(task, how often it was executed before in this session) -> what it does."""
+"""(task, how often it was executed before in the same look) -> what it does."""
 
 
 class Programs:
