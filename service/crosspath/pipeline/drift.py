@@ -176,10 +176,11 @@ class _Provider:
         return next(iter(newer), None)
 
     def _no_reference(self) -> str:
-        most = max(entry.planned_trials for entry in self._entries)
+        same = [entry for entry in self._entries if not breaking_between(entry, self._entries[-1])]
+        most = max(entry.planned_trials for entry in same)
         return (
             f"there is nothing to compare with: a reference has at least {LEAST_REFERENCE_TRIALS} trials a task, and of "
-            f"{len(self._entries)} evaluations with this configuration the largest has {most}"
+            f"{len(same)} evaluations with this configuration the largest has {most}"
         )
 
     def _unusable(self, reference: SeriesEntry) -> str:
