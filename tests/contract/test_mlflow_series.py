@@ -3,9 +3,12 @@
 import hashlib
 import itertools
 import json
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Condition
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -295,6 +298,28 @@ class TestLooks:
             assert sorted(run.data.tags["crosspath.drift"] for run in place.find("drift", bot)) == [second.id, third.id]
             assert place.charted(bot) == [(1, 1.0), (1, 0.0), (2, 1.0)]
 
+    @pytest.mark.parametrize("turns", ["bbaaa", "bbaaaaa", "bbbaaaaa", "a" * 9, "a" * 15])
+    @pytest.mark.parametrize("b_day", [0.99, 1.01])
+    def test_any_order_of_calls(self, place: Place, bot: str, tmp_path: Path, b_day: float, turns: str) -> None:
+        """Two first looks of a series logged at once, in any order of their calls: the newer one stays, below the one series run."""
+        looks = {"a": look(bot, 1, "a", passes=0), "b": look(bot, b_day, "b")}
+        order = Turns(turns)
+
+        def log(who: str) -> None:
+            directory = written(looks[who], tmp_path / looks[who].id)
+            with order.taking_part(who):
+                place.logger(looks[who], directory, order.client(place.client, who)).log()
+
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(log, looks))
+        (run,) = place.find("drift-series", bot)
+        (kept,) = place.find("drift", bot)
+        newest = max(looks.values(), key=lambda drift: drift.created_at)
+        assert (kept.data.tags["crosspath.drift"], kept.info.status) == (newest.id, "FINISHED")
+        assert kept.data.tags["mlflow.parentRunId"] == run.info.run_id
+        assert run.data.tags["crosspath.newest_look"] == kept.info.run_id
+        assert float(newest is looks["b"]) in [value for _, value in place.charted(bot)]
+
     def test_two_at_once(self, place: Place, tmp_path: Path) -> None:
         """Of looks that are logged at the same time one stays for the day, below one run of the series."""
         for _ in range(3):
@@ -344,6 +369,52 @@ class Dying:
             return getattr(self._client, name)(*args, **named)
 
         return call
+
+
+class Turns:
+    """Who may call MLflow next: as the letters say, then ``b`` to its end, then ``a`` to its own."""
+
+    def __init__(self, letters: str) -> None:
+        self._letters, self._changed = deque(letters), Condition()
+        self._takes_part = {"a", "b"}
+
+    @contextmanager
+    def taking_part(self, who: str) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._takes_part.remove(who)
+                self._changed.notify_all()
+
+    def client(self, client: MlflowClient, who: str) -> Any:
+        """A client whose calls wait for their turn."""
+        return Waiting(client, lambda call: self._call(who, call))
+
+    def _call(self, who: str, call: Callable[[], Any]) -> Any:
+        with self._changed:
+            assert self._changed.wait_for(lambda: self._next() == who, 60)
+            if self._letters:
+                self._letters.popleft()
+            try:
+                return call()
+            finally:
+                self._changed.notify_all()
+
+    def _next(self) -> str:
+        while self._letters and self._letters[0] not in self._takes_part:
+            self._letters.popleft()
+        return self._letters[0] if self._letters else max(self._takes_part)
+
+
+class Waiting:
+    """A client of MLflow whose calls somebody else makes."""
+
+    def __init__(self, client: MlflowClient, turn: Callable[[Callable[[], Any]], Any]) -> None:
+        self._client, self._turn = client, turn
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return lambda *args, **named: self._turn(lambda: getattr(self._client, name)(*args, **named))
 
 
 def test_of_none_is_left_alone(place: Place) -> None:

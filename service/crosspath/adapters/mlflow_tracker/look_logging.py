@@ -11,6 +11,8 @@ from contextlib import suppress
 from datetime import date
 from pathlib import Path
 
+from tenacity import retry, retry_if_exception, stop_after_attempt
+
 from crosspath.adapters.mlflow_tracker.gate_runs import KIND_TAG
 from crosspath.adapters.mlflow_tracker.layout import LOGGED_TAG
 from crosspath.adapters.mlflow_tracker.look_runs import (
@@ -50,6 +52,12 @@ NEWEST = 50
 ATTEMPTS = 5
 """Another program may delete or move what is just being written to."""
 METRICS_IN_A_CALL = 1000
+_RACED = ("INVALID_PARAMETER_VALUE", "RESOURCE_DOES_NOT_EXIST", "TEMPORARILY_UNAVAILABLE")
+"""What MLflow calls a run that was deleted a moment ago, one that is gone, and a database that is being written to."""
+
+
+def _is_somebody_elses_doing(error: BaseException) -> bool:
+    return isinstance(error, MlflowException) and error.error_code in _RACED
 
 
 class LookLogger:
@@ -70,15 +78,13 @@ class LookLogger:
             TrackerError: MLflow did not keep what was logged.
         """
         check_run(self._content.name, self._content.params, self._content.metrics, self._content.tags)
+        return self._place, self._attempt()
+
+    @retry(retry=retry_if_exception(_is_somebody_elses_doing), stop=stop_after_attempt(ATTEMPTS), reraise=True)
+    def _attempt(self) -> str:
         if not self._is_there():
             self._write(self._series().info.run_id)
-        for attempt in range(ATTEMPTS):
-            try:
-                return self._place, self._settle()
-            except MlflowException:
-                if attempt + 1 == ATTEMPTS:
-                    raise
-        raise AssertionError("unreachable")
+        return self._settle()
 
     def _is_there(self) -> bool:
         """Whether this look, or a newer one of its day, is complete; what an interrupted attempt at it left is deleted."""
