@@ -301,7 +301,7 @@ class TestLooks:
     @pytest.mark.parametrize("turns", ["bbaaa", "bbaaaaa", "bbbaaaaa", "a" * 9, "a" * 15])
     @pytest.mark.parametrize("b_day", [0.99, 1.01])
     def test_any_order_of_calls(self, place: Place, bot: str, tmp_path: Path, b_day: float, turns: str) -> None:
-        """Two first looks of a series logged at once, in any order of their calls: the newer one stays, below the one series run."""
+        """Two first looks of a series at once, in any order of their calls: the newer one stays, below the one series run."""
         looks = {"a": look(bot, 1, "a", passes=0), "b": look(bot, b_day, "b")}
         order = Turns(turns)
 
