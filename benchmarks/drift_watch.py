@@ -20,10 +20,11 @@ from datetime import date, timedelta
 import numpy as np
 from scipy.stats import beta
 
+from crosspath.analysis.drift_chance import chance_of_finding
 from crosspath.analysis.drift_change import change_interval
 from crosspath.analysis.drift_power import Counted, drawn, first_found
 from crosspath.analysis.drift_signals import signals
-from crosspath.analysis.provider_drift import Day, chance_of_finding, provider_drift
+from crosspath.analysis.provider_drift import Day, provider_drift
 from crosspath.analysis.sentinels import SeenTask, choose
 from crosspath.analysis.sequential import DROPS, WINDOWS, Split, looks, tails
 from crosspath.types import Estimate
@@ -270,7 +271,7 @@ def enough(number: int) -> None:
     """What `no drift` rests on: tasks that are alike, and a drop that is there in all days."""
     number = min(number, 500)
     print(
-        "\nA drop of 15 points in every task, in all of the days: chance of finding it today, as a look says it (normal law), and"
+        "\nA drop of 15 points in every task, in all of the days: chance of finding it today, as a look says it, and"
     )
     print(f"how often the best window found it ({number} each). 24 tasks x 1 a day; from 50 % on it is `no drift`.")
     days = (1, 2, 3, 5, 6, 7, 10, 14)

@@ -5,14 +5,14 @@ sampling variance is carried, and a look on every day keeps the stated rate of f
 until a new reference is measured; the sentence says what the last days show by themselves.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from crosspath.analysis.drift_change import change_of, day_rate, mean_rate, pooled_rate
+from crosspath.analysis.drift_chance import ASKED_DROP, chance_found
+from crosspath.analysis.drift_change import change_of, day_rate, mean_rate
 from crosspath.analysis.drift_signals import SIGNAL_DAYS, signals
-from crosspath.analysis.sequential import DROPS, WINDOWS, Look, Split, Tails, looks, spent, tails
+from crosspath.analysis.sequential import Look, Split, Tails, looks, spent, tails
 from crosspath.analysis.watch_counts import Day as Day
 from crosspath.analysis.watch_counts import Watch
 from crosspath.analysis.wording import percent, points
@@ -21,8 +21,6 @@ from crosspath.types.drift import ProviderDrift, SeriesEntry, Signal, TaskChange
 
 CHANGE_DAYS = 7
 """Days of the change that is shown; the tests look at more windows."""
-ASKED_DROP = 0.15
-"""A drop of so much, of every task, is what a watch is made to find."""
 ENOUGH = 0.5
 """Where such a drop is overlooked more likely than found, that nothing was found says too little."""
 
@@ -122,35 +120,6 @@ def _found(days: Sequence[WatchDay], alpha: float) -> _Crossing | None:
     if drop is not None:
         return _Crossing(drop, "worse")
     return _Crossing(rise, "better") if rise is not None else None
-
-
-# -- how much it takes ---------------------------------------------------------------------------------------------------
-
-
-def chance_found(watch: Watch) -> float:
-    """How likely a drop of 15 points of every task, in all of its days, is found by the best window that ends today."""
-    at = len(watch.used) - 1
-    return max(
-        chance_of_finding(
-            list(watch.splits(watch.start_of(at, window.days), at).values()),
-            watch.reference.rules.alpha * DROPS * window.part(watch.reference.rules.horizon_days),
-        )
-        for window in WINDOWS
-    )
-
-
-def chance_of_finding(splits: Sequence[Split], level: float, drop: float = ASKED_DROP) -> float:
-    """About how likely so many trials show a drop at ``level`` (one-sided), by the normal law; tasks pass as both sides say."""
-    from scipy.special import ndtr, ndtri  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
-
-    both = [split for split in splits if split.before_trials and split.recent_trials]
-    weights = [one.before_trials * one.recent_trials / (one.before_trials + one.recent_trials) for one in both]
-    rates = [pooled_rate(split) for split in both]
-    variance = math.fsum(weight * rate * (1 - rate) for weight, rate in zip(weights, rates, strict=True))
-    if not variance:
-        return 0.0
-    moved = math.fsum(weight * min(drop, rate) for weight, rate in zip(weights, rates, strict=True))
-    return float(ndtr((moved - 0.5) / math.sqrt(variance) + ndtri(level)))  # pyright: ignore[reportUnknownArgumentType]
 
 
 # -- signals and tasks ---------------------------------------------------------------------------------------------------
