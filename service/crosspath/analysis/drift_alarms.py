@@ -5,12 +5,12 @@ Names, values and tasks are foreign: each is shown on one line and cut; whoever 
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from crosspath.analysis.drift_naming import as_word, field_words, listed, named_value, signal_value, task_counts
 from crosspath.analysis.drift_programs import program_change, telling
 from crosspath.analysis.drift_signals import LATENCY_DEPENDS
 from crosspath.analysis.wording import points
+from crosspath.dates import day_of
 from crosspath.escaping import one_line
 from crosspath.types.drift import (
     Alarm,
@@ -146,12 +146,8 @@ def _dated(differences: Sequence[FieldDifference], timeline: Sequence[Configurat
 
 def _one_dated(difference: FieldDifference, timeline: Sequence[ConfigurationChange]) -> str:
     last = next((one for one in reversed(timeline) if one.difference.field == difference.field), None)
-    seen = f", seen on {_day(last.at)}" if last else ""
+    seen = f", seen on {day_of(last.at)}" if last else ""
     return field_words(difference, seen)
-
-
-def _day(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).date().isoformat()
 
 
 # -- toolchain -----------------------------------------------------------------------------------------------------------
@@ -336,7 +332,7 @@ def _served_words(served: Iterable[ConfigurationChange]) -> str:
     names = {"model.served": "the served model", "model.fingerprint": "its fingerprint"}
     return " and ".join(
         f"{names.get(one.difference.field, one_line(one.difference.field))} changed from {named_value(one.difference.a)}"
-        f" to {named_value(one.difference.b)} on {_day(one.at)}"
+        f" to {named_value(one.difference.b)} on {day_of(one.at)}"
         for one in served
     )
 

@@ -4,7 +4,6 @@ Nothing is sampled, so whatever comes out otherwise than before is the toolchain
 or the harness of the path. No request is sent.
 """
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -18,6 +17,7 @@ from crosspath.app.readiness import in_sandbox
 from crosspath.app.replaying import StoredRepliesOnly, derivation_of, goes_on
 from crosspath.app.resolve import Own, Resolved
 from crosspath.app.session import gather, give_up
+from crosspath.dates import day_of
 from crosspath.errors import BoundaryError, ConfigError, StoreError
 from crosspath.pipeline.evaluate import Evaluator, Progress
 from crosspath.pipeline.fact_index import FactIndex
@@ -220,9 +220,5 @@ def _tidy(ledger: Ledger, newest: Facts) -> None:
     """Take away what earlier looks replayed, but for the last few and those of today."""
     heads = [one for one in ledger.heads() if (one.name, one.derivation) == (newest.head.name, FOR_DRIFT)]
     for head in heads[:-KEPT]:
-        if _day(head.created_at) != _day(newest.head.created_at):
+        if day_of(head.created_at) != day_of(newest.head.created_at):
             ledger.remove(head.id)
-
-
-def _day(at: float) -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime(at))

@@ -13,6 +13,7 @@ from crosspath.app.costs import worst_case_at_known_price
 from crosspath.app.interruption import interruptible, run_interruptibly
 from crosspath.app.packages import git_state, versions
 from crosspath.app.resolve import Resolved
+from crosspath.dates import day_of
 from crosspath.errors import CrosspathError, StoreError
 from crosspath.pipeline.budget import Budget, spent_before, worst_case
 from crosspath.pipeline.clean_ups import owed_replays
@@ -82,10 +83,10 @@ def open_evaluation(
     if known := ledger.unfinished(resume_digest):
         in_flight = ledger.abandon_in_flight(known)
         facts = ledger.facts(known)
-        if resolved.spec.deployment is None or derivation or _day(facts.head.created_at) == _day(now):
+        if resolved.spec.deployment is None or derivation or day_of(facts.head.created_at) == day_of(now):
             return Opened(facts, True, in_flight)
         give_up(ledger, facts)
-        notify(f"{known} of {_day(facts.head.created_at)} was not finished: it stays as it is, and today is measured anew")
+        notify(f"{known} of {day_of(facts.head.created_at)} was not finished: it stays as it is, and today is measured anew")
     facts = planned_facts(resolved, ledger.new_id(resolved.spec.name, now), now, resume_digest, derivation)
     ledger.open_evaluation(facts)
     return Opened(ledger.facts(facts.head.id), False, 0)
@@ -94,10 +95,6 @@ def open_evaluation(
 def give_up(ledger: Ledger, facts: Facts) -> None:
     """Leave an unfinished evaluation as it is: the same command will not go on with it."""
     ledger.update(facts.model_copy(update={"head": facts.head.model_copy(update={"status": "finished"})}))
-
-
-def _day(at: float) -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime(at))
 
 
 def _series(resolved: Resolved) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ change; what was known before stands for it.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from itertools import pairwise
 
+from crosspath.dates import day_of
 from crosspath.escaping import one_line
 from crosspath.pipeline.axes import UNSET, CellFields, Fields, differences
 from crosspath.types import FieldDifference, digest
@@ -236,7 +236,7 @@ class _Found:
         return _edited(self.base.tasks, self.newest.tasks)
 
     def sentences(self) -> Iterator[str]:
-        since = f"since the {'reference' if self.reference else 'first evaluation'} of {_day(self.base.at)}"
+        since = f"since the {'reference' if self.reference else 'first evaluation'} of {day_of(self.base.at)}"
         if self.breaking:
             fields = "a field" if len(self.breaking) == 1 else f"{len(self.breaking)} fields"
             yield f"{since.capitalize()} {fields} changed across which scores can't be compared: {self._named(self.breaking)}."
@@ -262,7 +262,7 @@ class _Found:
     def _when(self, one: FieldDifference) -> str:
         """The day on which its value of now was seen first, after the last change of it."""
         at = [change.at for change in self.timeline if change.difference.field == one.field]
-        return _day(at[-1] if at else self.newest.at)
+        return day_of(at[-1] if at else self.newest.at)
 
 
 def _changes(before: _Seen, after: _Seen) -> Iterator[ConfigurationChange]:
@@ -286,7 +286,3 @@ def _shown(value: str) -> str:
         return value[:12]
     line = one_line(value)
     return line if len(line) <= SHOWN_LETTERS else f"{line[:SHOWN_LETTERS]}…"
-
-
-def _day(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).date().isoformat()

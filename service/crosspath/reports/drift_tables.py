@@ -7,9 +7,10 @@ from statistics import median
 from crosspath.analysis.drift_naming import cut, signal_value
 from crosspath.analysis.drift_programs import program_value
 from crosspath.analysis.wording import NONE, percent, points, with_interval
+from crosspath.dates import day_of
 from crosspath.escaping import one_line
 from crosspath.reports.drift_texts import text_block
-from crosspath.reports.drift_words import BEARING_WORDS, day_of
+from crosspath.reports.drift_words import BEARING_WORDS
 from crosspath.reports.explanation import Block
 from crosspath.types.drift import Drift, Flip, SeriesPoint, Signal, TaskChange, WatchDay
 

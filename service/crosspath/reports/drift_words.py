@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from crosspath.analysis.wording import percent
+from crosspath.dates import day_of
 from crosspath.types.drift import Alarm, Bearing, Drift, PartStatus, SeriesPoint, ToolchainDrift
 
 STATE_WORDS: dict[PartStatus, str] = {
@@ -89,11 +90,6 @@ def alarm_lines(alarm: Alarm) -> Iterator[str]:
     """The sentence, and the next step."""
     yield alarm.sentence
     yield f"next: {alarm.next_step}"
-
-
-def day_of(at: float) -> str:
-    """The UTC date."""
-    return datetime.fromtimestamp(at, UTC).date().isoformat()
 
 
 def minute(at: float) -> str:

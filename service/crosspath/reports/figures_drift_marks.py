@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from crosspath.analysis.drift_naming import cut, field_words
 from crosspath.analysis.drift_programs import program_change, telling
+from crosspath.dates import day_of
 from crosspath.escaping import one_line
-from crosspath.reports.drift_words import day_of
 from crosspath.reports.figures_dates import place_of, place_of_day
 from crosspath.types.drift import Bearing, ConfigurationChange, Drift
 from crosspath.types.explaining import FieldDifference

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from crosspath.reports.drift_words import STATE_WORDS, day_of
+from crosspath.dates import day_of
+from crosspath.reports.drift_words import STATE_WORDS
 from crosspath.reports.figures_dates import day_span, name_days, place_of, place_of_day
 from crosspath.reports.figures_drawing import FONT, INK, RIGHT, canvas, headed, png, put_text, short, spread
 from crosspath.reports.figures_drift_marks import LANES, Mark, marks

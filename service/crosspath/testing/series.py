@@ -3,9 +3,9 @@
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
+from crosspath.dates import day_of
 from crosspath.errors import ConfigError, StoreError, TrackerError
 from crosspath.store.bundle import read_bundle, read_judgement
 from crosspath.testing.tracker import MemoryRef, MemoryRun, MemoryTracker
@@ -72,7 +72,7 @@ class MemorySeries:
         self.tracker.check()
         if not (directory / "drift.json").is_file():
             raise TrackerError(f"nothing to log: {directory / 'drift.json'} can't be read (No such file or directory)")
-        key = (drift.deployment, drift.experiment, f"{datetime.fromtimestamp(drift.created_at, UTC):%Y-%m-%d}")
+        key = (drift.deployment, drift.experiment, day_of(drift.created_at))
         there = self.looks.get(key)
         if there is None or (there.drift.created_at, there.drift.id) < (drift.created_at, drift.id):
             copy = self.tracker.directory / "looks" / drift.id

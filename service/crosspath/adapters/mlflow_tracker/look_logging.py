@@ -26,7 +26,6 @@ from crosspath.adapters.mlflow_tracker.look_runs import (
     STATUS_TAG,
     LookRun,
     banner,
-    day_of,
     look_run,
     run_link,
     series_name,
@@ -39,6 +38,7 @@ from crosspath.adapters.mlflow_tracker.runs import PARENT_TAG, Store
 from crosspath.adapters.mlflow_tracker.series_entries import DEPLOYMENT_TAG, entry_digest
 from crosspath.adapters.mlflow_tracker.series_reading import all_runs
 from crosspath.adapters.mlflow_tracker.vendor import Metric, MlflowException, Param, Run, RunTag, ViewType
+from crosspath.dates import day_of
 from crosspath.errors import TrackerError
 from crosspath.types.drift import Drift
 

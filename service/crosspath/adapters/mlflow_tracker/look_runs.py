@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 
 from crosspath.adapters.mlflow_tracker.addresses import evaluation_url
 from crosspath.adapters.mlflow_tracker.gate_runs import KIND_TAG
@@ -11,6 +11,7 @@ from crosspath.adapters.mlflow_tracker.metrics import EFFECT_VALUES, points
 from crosspath.adapters.mlflow_tracker.names import MAX_PARAM, NOTE_TAG, finite, fit_name, fit_note, shown
 from crosspath.adapters.mlflow_tracker.runs import EXPERIMENT_TAGS
 from crosspath.adapters.mlflow_tracker.series_entries import DEPLOYMENT_TAG
+from crosspath.dates import day_of
 from crosspath.escaping import markdown
 from crosspath.types.drift import Drift, PartStatus, SeriesPoint
 
@@ -39,11 +40,6 @@ class LookRun:
     params: dict[str, str]
     metrics: dict[str, float]
     """Of the series run, on this day."""
-
-
-def day_of(seconds: float) -> str:
-    """UTC date."""
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d}"
 
 
 def step_of(day: str, first_day: str) -> int:
