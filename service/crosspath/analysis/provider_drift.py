@@ -50,6 +50,7 @@ def provider_drift(reference: SeriesEntry, days: Sequence[Day], set_apart: Mappi
         status=status,
         sentence=_found_words(watch, found, change, splits) if found else _not_found_words(watch, change, splits, chance),
         reference=reference.evaluation,
+        reference_at=reference.created_at,
         reference_trials=reference.planned_trials,
         tasks=len(watch.tasks),
         set_apart=dict(watch.set_apart),
@@ -83,6 +84,7 @@ def _day(watch: Watch, day: Day, at: int | None, smallest: Mapping[int, Tails]) 
     return WatchDay(
         day=day.day,
         evaluations=tuple(entry.evaluation for entry in day.entries),
+        evaluated_at=tuple(entry.created_at for entry in day.entries),
         planned=int(counts.planned.sum()),
         scored=scored,
         rate=day_rate(seen, watch.lost(counts)),

@@ -92,14 +92,14 @@ def judge_drift(look: Material, name: str) -> Drift:
         raise ValueError("a deployment without an evaluation has no drift")
     reference = reference_of(entries)
     configuration = configuration_drift(entries, reference, look.toolchain.fields, look.now)
-    provider = _Provider(look, reference, configuration).drift()
+    provider = _told_apart(_Provider(look, reference, configuration).drift(), reference, entries)
     return Drift(
         id=name,
         deployment=look.history.deployment,
         candidate=entries[-1].candidate,
         experiment=look.history.experiment,
         created_at=look.now,
-        points=tuple(map(_point, entries)),
+        points=tuple(_point(entry, reference.rules if reference else None) for entry in entries),
         unreadable=look.history.unreadable,
         configuration=configuration,
         toolchain=look.toolchain,
@@ -109,9 +109,18 @@ def judge_drift(look: Material, name: str) -> Drift:
     )
 
 
-def _point(entry: SeriesEntry) -> SeriesPoint:
+def _told_apart(part: ProviderDrift, reference: SeriesEntry | None, entries: Sequence[SeriesEntry]) -> ProviderDrift:
+    """With the run of its reference, where another evaluation has its id."""
+    if reference is None or not part.reference or sum(one.evaluation == reference.evaluation for one in entries) < 2:
+        return part
+    return part.model_copy(update={"reference_run": reference.run})
+
+
+def _point(entry: SeriesEntry, rules: WatchRules | None) -> SeriesPoint:
+    """``rules``: those of the reference; None: there is none."""
     shared = entry.model_dump(include={"evaluation", "run", "created_at", "role", "requests", "cost_usd"})
-    return SeriesPoint(**shared, rate=entry.rate, effects=entry.effects)
+    measured = {"missing": entry.missing_share, "why_not": _problem(entry, rules or entry.rules)}
+    return SeriesPoint(**shared, **measured, rate=entry.rate, effects=entry.effects)
 
 
 def day_of(at: float) -> str:
@@ -201,6 +210,7 @@ class _Provider:
             status="could not measure",
             sentence=f"could not measure: {why}",
             reference=reference.evaluation,
+            reference_at=reference.created_at,
             reference_trials=reference.planned_trials,
             alpha=reference.rules.alpha,
             horizon_days=reference.rules.horizon_days,

@@ -3,9 +3,10 @@
 Shares are from 0 to 1 and changes from -1 to 1, times are seconds since 1970 (UTC), days are UTC dates (``YYYY-MM-DD``).
 """
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal, cast
 
-from pydantic import Field
+from pydantic import Field, computed_field, model_validator
 
 from crosspath.types.base import Record
 from crosspath.types.explaining import FieldDifference
@@ -244,6 +245,9 @@ class WatchDay(Record):
 
     day: str
     evaluations: tuple[str, ...]
+    """Those that count: of a day that is used not those that are no measurement."""
+    evaluated_at: tuple[float, ...] = ()
+    """When each of them was made, because two of a day may have one id; empty: not known."""
     planned: int
     scored: int
     rate: Estimate | None = None
@@ -289,6 +293,10 @@ class ProviderDrift(Record):
     sentence: str
     reference: str = ""
     """The evaluation that the reference was measured in."""
+    reference_at: float | None = None
+    """When it was made: fresh runners begin the day's ids anew, so that the id alone does not tell; None: not known."""
+    reference_run: str | None = None
+    """Its MLflow run where another evaluation of the deployment has its id: a command has to name this one then."""
     reference_trials: int = 0
     tasks: int = 0
     """Tasks that are compared."""
@@ -348,8 +356,17 @@ class SeriesPoint(Record):
     role: EntryRole
     rate: Estimate
     effects: tuple[EntryEffect, ...] = ()
+    missing: float | None = None
+    """Share of its planned trials without a verdict, as ``max_missing`` counts them; None: not known."""
+    why_not: str = ""
+    """Why it is no measurement, whatever it is compared with: faults, a broken control. Empty where it is one."""
     requests: int = 0
     cost_usd: float | None = None
+
+    @property
+    def key(self) -> tuple[str, float]:
+        """What tells evaluations apart, as that of its entry."""
+        return self.evaluation, self.created_at
 
 
 class Drift(Record):
@@ -375,6 +392,16 @@ class Drift(Record):
     crosspath: str
     """Version that drew it."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _without_what_follows(cls, values: object) -> object:
+        """``status`` and ``exit_code`` are written for whoever reads the JSON; they follow from the parts, not from what is said."""
+        if not isinstance(values, Mapping):
+            return values
+        fields = cast("Mapping[str, Any]", values)
+        return {name: value for name, value in fields.items() if name not in ("status", "exit_code")}
+
+    @computed_field
     @property
     def status(self) -> PartStatus:
         """Of all three: drift in one is drift; else what could not be measured stands before what was too little."""
@@ -382,7 +409,18 @@ class Drift(Record):
         order: tuple[PartStatus, ...] = ("drift", "could not measure", "not enough", "no drift")
         return next(status for status in order if status in found)
 
+    @computed_field
     @property
     def exit_code(self) -> int:
         """0 no drift, 1 drift, 3 not enough evidence, 4 could not measure."""
         return {"no drift": 0, "drift": 1, "not enough": 3, "could not measure": 4}[self.status]
+
+    @property
+    def reference_point(self) -> SeriesPoint | None:
+        """The reference among the points; None where there is none. Of several with its id it is the one of that time; where that
+        is not known, the newest that was measured as reference."""
+        named = [point for point in self.points if point.evaluation == self.provider.reference]
+        if self.provider.reference_at is not None:
+            return next((point for point in named if point.created_at == self.provider.reference_at), None)
+        marked = [point for point in named if point.role == "reference"]
+        return next(reversed(marked or named), None)
