@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from crosspath.analysis.toolchain_drift import REPLAYS
 from crosspath.types import Estimate, digest
 from crosspath.types.drift import EntryTrial, FrozenOutcome, SeriesEntry, ToolchainDrift
 
@@ -91,9 +92,12 @@ def executed(*, toolchain: str = OLD, evidence: Sequence[FrozenOutcome] = (), **
 
 
 def evidence_of(entry: SeriesEntry, toolchain: str, otherwise: Sequence[str] = ()) -> tuple[FrozenOutcome, ...]:
-    """Every reply of an entry executed once with a toolchain; those of the tasks ``otherwise`` came out the other way."""
+    """Every reply of an entry executed once with a toolchain; those of ``otherwise`` came out the other way, six times."""
+    times = {(one.task, one.index): REPLAYS if one.task in otherwise else 1 for one in entry.trials}
+    passed = {(one.task, one.index): bool(one.passed) != (one.task in otherwise) for one in entry.trials}
     return tuple(
-        FrozenOutcome(task=one.task, index=one.index, toolchain=toolchain, passes=int(passed), fails=int(not passed))
-        for one in entry.trials
-        for passed in [bool(one.passed) != (one.task in otherwise)]
+        FrozenOutcome(
+            task=task, index=index, toolchain=toolchain, passes=passed[task, index] * n, fails=(not passed[task, index]) * n
+        )
+        for (task, index), n in times.items()
     )

@@ -37,13 +37,21 @@ class TestReference:
         assert reference_of(entries) is entries[4]
 
     def test_else_the_first_that_is_large_enough(self) -> None:
-        """Ten trials a task, the configuration of now, measured, and not the sample on which the tasks were chosen."""
-        chosen, edited, small = entry(1, trials=12), entry(2, trials=10, configuration=EDITED), entry(3, trials=9)
+        """Ten trials a task, measured, and not the sample on which the tasks were chosen."""
+        chosen, small = entry(1, trials=12), entry(3, trials=9)
         lost, large, later = unmeasured(entry(4, trials=10)), entry(5, trials=10), entry(6, trials=20)
         newest = entry(7, chosen_on=chosen.evaluation)
-        entries = [chosen, edited, small, lost, large, later, newest]
+        entries = [chosen, small, lost, large, later, newest]
         assert reference_of(entries) is large
-        assert reference_of([chosen, edited, small, lost, newest]) is None
+        assert reference_of([chosen, small, lost, newest]) is None
+
+    def test_a_changed_configuration_is_not_its_own_reference(self) -> None:
+        """Evaluations that are all large enough: an edited contract is an alarm until somebody measures a reference of it."""
+        found = look(*days(0, 5, trials=10), *days(6, 8, 0.3, trials=10, configuration=EDITED))
+        assert (found.configuration.status, found.provider.status, found.exit_code) == ("drift", "could not measure", 1)
+        assert found.provider.reference == "watch-000"
+        accepted = look(*days(0, 5, trials=10), reference(0.3, day=6, configuration=EDITED), entry(7, 0.3, configuration=EDITED))
+        assert accepted.configuration.status == "no drift"
 
     def test_frozen_replies_need_no_reference(self) -> None:
         """Without one the replies of the first evaluation are executed again."""
@@ -55,7 +63,8 @@ class TestReference:
         found = look(*days(0, 3))
         assert (found.provider.status, found.exit_code) == ("not enough", 3)
         assert "at least 10 trials a task" in found.provider.sentence
-        assert "largest has 1" in found.provider.sentence
+        assert "of 4 evaluations the largest that can be one has 1" in found.provider.sentence
+        assert "of 1 evaluation none can be one" in look(unmeasured(entry(1, trials=10))).provider.sentence
 
     def test_an_id_that_another_runner_gave_too(self) -> None:
         """A reference that was written after the sample with its own id is not that sample: fresh runners begin the ids anew."""
@@ -97,7 +106,16 @@ class TestNoAnswer:
         found = look(reference(), *days(1, 5), after_days=7)
         assert found.provider.status == "could not measure"
         assert "the newest evaluation is of 2026-10-07, 7 days ago: is the daily run stopped?" in found.provider.sentence
-        assert look(reference(), *days(1, 5), after_days=1).provider.status == "no drift"
+        assert look(reference(), *days(1, 14), after_days=1).provider.status == "no drift"
+
+    def test_a_newest_day_that_can_t_be_read(self) -> None:
+        """It is no answer, also where yesterday was fine; one that is older, or of the future, is left out."""
+        lost = UnreadableEntry(run="r", evaluation="watch-015", problem="not logged", at=NOON + 14.4 * DAY_S)
+        found = look(reference(), *days(1, 14), unreadable=(lost,), after_days=0.5)
+        assert (found.provider.status, found.exit_code) == ("could not measure", 4)
+        assert "the newest evaluation, watch-015, can't be read: not logged" in found.provider.sentence
+        assert look(reference(), *days(1, 14), unreadable=(lost.model_copy(update={"at": NOON + 13.4 * DAY_S}),)).exit_code == 0
+        assert look(reference(), *days(1, 14), unreadable=(lost,)).exit_code == 0
 
     def test_a_broken_control(self) -> None:
         """Without an instrument there is no verdict."""
@@ -168,6 +186,16 @@ class TestConfiguration:
         assert found.provider.set_apart == {TASKS[0]: "edited since the reference"}
         assert found.provider.tasks == len(TASKS) - 1
 
+    def test_a_finding_stays_where_its_tasks_are_edited_later(self) -> None:
+        """Two tasks got worse and are edited on the last day: what was found before is not undone by that."""
+        failing = {task: 0.0 if task in TASKS[:2] else 1.0 for task in TASKS}
+        edited = {task: ("f" * 64 if task in TASKS[:2] else digest) for task, digest in reference().tasks.items()}
+        worse = [entry(number, failing, trials=2) for number in range(1, 15)]
+        before, after = look(reference(), *worse), look(reference(), *worse, entry(15, tasks=edited))
+        assert (before.provider.status, after.provider.status) == ("drift", "drift")
+        assert after.provider.found_on == before.provider.found_on
+        assert set(after.provider.set_apart) == set(TASKS[:2])
+
     def test_days_with_an_edited_task_that_was_put_back(self) -> None:
         """Its trials of those days are in no sum: they failed at another task."""
         edited = {task: ("f" * 64 if task in TASKS[:4] else digest) for task, digest in reference().tasks.items()}
@@ -225,12 +253,35 @@ class TestToolchain:
         assert "not executed with them" in found.provider.days[7].why_not
 
     def test_evidence_of_earlier_looks_makes_days_count(self) -> None:
-        """Programs of last week, with which a look executed the frozen replies then."""
+        """Programs of last week, with which a look executed the frozen replies: the task that they break is left out then."""
         first = reference()
         toolchain = executed(evidence=evidence_of(first, NEW, TASKS[:1]))
         found = look(first, *days(1, 7), *self.changed(8, 9, TASKS[0]), *days(10, 14), toolchain=toolchain)
         assert all(day.used for day in found.provider.days)
-        assert set(found.provider.set_apart) == {TASKS[0]}
+        assert [day.planned for day in found.provider.days] == [8] * 7 + [7] * 2 + [8] * 5
+        assert found.provider.set_apart == {}
+
+    def test_a_finding_stays_where_programs_change_later(self) -> None:
+        """Two tasks got worse, and two weeks later other programs break their frozen replies as well."""
+        failing = {task: 0.0 if task in TASKS[:2] else 1.0 for task in TASKS}
+        worse = [entry(number, failing, trials=2) for number in range(1, 15)]
+        first = reference()
+        found = look(first, *worse, *self.changed(15, 15, *TASKS[:2]), toolchain=self.flips(first, *TASKS[:2]))
+        assert (found.toolchain.status, found.provider.status) == ("drift", "drift")
+        assert look(first, *worse).provider.found_on == found.provider.found_on
+
+    def test_a_look_from_another_machine(self) -> None:
+        """What programs do with which no day was run keeps no day from counting, in that look and in later ones."""
+        first = reference()
+        for foreign in (self.flips(first, *TASKS), executed(evidence=evidence_of(first, NEW, TASKS))):
+            found = look(first, *days(1, 14), toolchain=foreign).provider
+            assert (found.status, found.set_apart) == ("no drift", {})
+
+    def test_a_single_replay_is_no_flip(self) -> None:
+        """A reply that came out otherwise once with the programs of some days was interrupted: its task is compared."""
+        first = reference()
+        once = tuple(one.model_copy(update={"fails": one.fails and 1}) for one in evidence_of(first, NEW, TASKS[:1]))
+        assert look(first, *self.changed(1, 14), toolchain=executed(toolchain=NEW, evidence=once)).provider.set_apart == {}
 
     def test_too_few_tasks_left(self) -> None:
         """Where most tasks flip, nothing is said about the provider."""
@@ -249,9 +300,9 @@ class TestToolchain:
         """A reply that came out both ways with the same programs says nothing about others."""
         first = reference()
         evidence = evidence_of(first, NEW, TASKS[:1])
-        assert touched_tasks(first, executed(evidence=evidence)) == (TASKS[0],)
+        assert touched_tasks(first, executed(evidence=evidence), NEW) == (TASKS[0],)
         shaky = tuple((TASKS[0], index) for index in range(10))
-        assert touched_tasks(first, executed(evidence=evidence, unstable=shaky)) == ()
+        assert touched_tasks(first, executed(evidence=evidence, unstable=shaky), NEW) == ()
 
 
 class TestProvider:

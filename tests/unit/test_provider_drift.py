@@ -99,7 +99,8 @@ def test_tasks_set_apart_play_no_part() -> None:
     ]
     ref = ref.model_copy(update={"trials": tuple(blank)})
     worse = {task: 0.0 if task in TASKS[:2] else 1.0 for task in TASKS}
-    found = provider_drift(ref, [day(number, worse) for number in range(1, 15)], {TASKS[0]: "flipped"})
+    left = [without(day(number, worse), TASKS[0]) for number in range(1, 15)]
+    found = provider_drift(ref, left, {TASKS[0]: "flipped"})
     assert found.status == "no drift"
     assert found.set_apart == {TASKS[0]: "flipped", TASKS[1]: NO_REFERENCE_VERDICT}
     assert found.tasks == len(TASKS) - 2
@@ -107,10 +108,18 @@ def test_tasks_set_apart_play_no_part() -> None:
     assert found.days[0].planned == 4 * (len(TASKS) - 2)
 
 
-def test_all_tasks_set_apart_leave_nothing_to_compare() -> None:
+def without(day: Day, task: str) -> Day:
+    """The same day, on which a task is not compared."""
+    (found,) = day.entries
+    trials = tuple(one for one in found.trials if one.task != task)
+    tasks = {one: digest for one, digest in found.tasks.items() if one != task}
+    return Day(day.day, (found.model_copy(update={"tasks": tasks, "trials": trials}),), True, "")
+
+
+def test_a_reference_without_a_verdict_leaves_nothing_to_compare() -> None:
     """Not enough, and the sentence says why."""
-    found = provider_drift(reference(), [day(1)], dict.fromkeys(TASKS, "edited"))
-    assert (found.status, found.change) == ("not enough", None if found.change is None else found.change)
+    found = provider_drift(unmeasured(reference()), [day(1)], {})
+    assert (found.status, found.tasks) == ("not enough", 0)
     assert found.sentence == "no task is left that can be compared with the reference"
 
 

@@ -36,9 +36,11 @@ class _Crossing:
 def provider_drift(reference: SeriesEntry, days: Sequence[Day], set_apart: Mapping[str, str]) -> ProviderDrift:
     """Whether the days since ``reference`` pass as often as it does; the rules are those of the reference.
 
-    ``set_apart``: task -> why it is not compared. The status is ``drift``, ``no drift`` or ``not enough``.
+    The entries of ``days`` have the tasks that are compared on their day; ``set_apart``: task -> why it is not compared on the
+    newest one. The status is ``drift``, ``no drift`` or ``not enough``.
     """
-    watch = Watch.of(reference, days, set_apart)
+    watch = Watch.of(reference, days)
+    apart = {**watch.set_apart, **set_apart}
     shown = _days(watch)
     found = _found(shown, watch.reference.rules.alpha)
     last = len(watch.used) - 1
@@ -52,8 +54,8 @@ def provider_drift(reference: SeriesEntry, days: Sequence[Day], set_apart: Mappi
         reference=reference.evaluation,
         reference_at=reference.created_at,
         reference_trials=reference.planned_trials,
-        tasks=len(watch.tasks),
-        set_apart=dict(watch.set_apart),
+        tasks=len(reference.tasks.keys() - apart.keys()),
+        set_apart=apart,
         alpha=watch.reference.rules.alpha,
         horizon_days=watch.reference.rules.horizon_days,
         window_days=CHANGE_DAYS,

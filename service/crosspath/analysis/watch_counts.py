@@ -43,20 +43,19 @@ class DayCounts:
 
 @dataclass(frozen=True)
 class Watch:
-    """Everything since a reference, but for the tasks that are set apart."""
+    """Everything since a reference."""
 
     reference: SeriesEntry
     days: tuple[Day, ...]
     set_apart: Mapping[str, str]
-    """Task -> why it is not compared; those without a verdict in the reference included."""
+    """Task -> why it is not compared on any day: it has no verdict in the reference."""
     tasks: tuple[str, ...]
 
     @classmethod
-    def of(cls, reference: SeriesEntry, days: Sequence[Day], set_apart: Mapping[str, str]) -> "Watch":
-        """Days in any order."""
+    def of(cls, reference: SeriesEntry, days: Sequence[Day]) -> "Watch":
+        """Days in any order; their entries hold the tasks that are compared on that day."""
         seen = {trial.task for trial in reference.trials if trial.passed is not None}
-        unseen = [task for task in reference.tasks if task not in seen and task not in set_apart]
-        apart = {**set_apart, **dict.fromkeys(unseen, NO_REFERENCE_VERDICT)}
+        apart = dict.fromkeys((task for task in reference.tasks if task not in seen), NO_REFERENCE_VERDICT)
         tasks = tuple(sorted(reference.tasks.keys() - apart.keys()))
         return cls(reference, tuple(sorted(days, key=lambda day: day.day)), apart, tasks)
 

@@ -5,7 +5,6 @@ The order matters. A changed configuration forbids to compare scores across it; 
 change of the model; only what is left is the provider's.
 """
 
-import time
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,8 @@ from dataclasses import dataclass
 from crosspath import __version__
 from crosspath.analysis.drift_alarms import alarms
 from crosspath.analysis.provider_drift import Day, provider_drift
+from crosspath.analysis.toolchain_drift import REPLAYS
+from crosspath.dates import day_of
 from crosspath.pipeline.configuration_drift import breaking_between, configuration_drift
 from crosspath.types.drift import (
     LEAST_REFERENCE_TRIALS,
@@ -30,6 +31,8 @@ from crosspath.types.drift import (
 LEAST_SHARE = 0.5
 """With fewer of the reference's tasks left than this share, nothing is said about the provider. So much of the frozen replies
 must have been seen with a toolchain before days with it count."""
+EDITED = "edited since the reference"
+TOUCHED = "its frozen replies come out otherwise with other programs"
 CLOCKS_APART_S = 600.0
 """So much may the clocks of two machines differ."""
 _DAY_S = 86400.0
@@ -47,13 +50,18 @@ class Material:
 
 def reference_of(entries: Sequence[SeriesEntry]) -> SeriesEntry | None:
     """What later evaluations are compared with: the newest that was measured as reference; else the first one with enough trials
-    and the configuration of now, on which the tasks were not chosen."""
+    on which the tasks were not chosen. A changed configuration is an alarm until somebody measures a reference of it: it must not
+    become its own."""
     marked = [entry for entry in entries if entry.role == "reference"]
     if marked:
         return marked[-1]
-    large = (entry for entry in entries if entry.planned_trials >= LEAST_REFERENCE_TRIALS and not _chose_tasks(entry, entries))
-    usable = (entry for entry in large if not _problem(entry, entry.rules))
-    return next((entry for entry in usable if not breaking_between(entry, entries[-1])), None)
+    large = (entry for entry in _could_be_reference(entries) if entry.planned_trials >= LEAST_REFERENCE_TRIALS)
+    return next(large, None)
+
+
+def _could_be_reference(entries: Sequence[SeriesEntry]) -> Iterator[SeriesEntry]:
+    """Whatever their trials."""
+    return (entry for entry in entries if not _chose_tasks(entry, entries) and not _problem(entry, entry.rules))
 
 
 def _chose_tasks(entry: SeriesEntry, entries: Sequence[SeriesEntry]) -> bool:
@@ -123,11 +131,6 @@ def _point(entry: SeriesEntry, rules: WatchRules | None) -> SeriesPoint:
     return SeriesPoint(**shared, **measured, rate=entry.rate, effects=entry.effects)
 
 
-def day_of(at: float) -> str:
-    """The UTC date of a time."""
-    return time.strftime("%Y-%m-%d", time.gmtime(at))
-
-
 def _problem(entry: SeriesEntry, rules: WatchRules) -> str:
     """Why an evaluation is no measurement, whatever it is compared with; empty where it is one. ``rules``: those of the
     reference, which nobody can loosen afterwards."""
@@ -163,13 +166,8 @@ class _Provider:
             return ProviderDrift(status="not enough", sentence=self._no_reference())
         if unusable := self._unusable(reference):
             return self._unmeasured(reference, unusable)
-        apart = self._set_apart(reference)
-        left = reference.tasks.keys() - apart.keys()
-        if len(left) < LEAST_SHARE * len(reference.tasks):
-            why = f"only {len(left)} of the reference's {len(reference.tasks)} tasks can be compared: {_reasons(apart)}"
-            return self._unmeasured(reference, why).model_copy(update={"set_apart": apart})
         days = tuple(self._days(reference))
-        found = provider_drift(reference, days, apart)
+        found = provider_drift(reference, days, self._set_apart(reference))
         why = self._not_today(days)
         if not why:
             return found
@@ -185,11 +183,11 @@ class _Provider:
         return next(iter(newer), None)
 
     def _no_reference(self) -> str:
-        same = [entry for entry in self._entries if not breaking_between(entry, self._entries[-1])]
-        most = max(entry.planned_trials for entry in same)
+        most = max((entry.planned_trials for entry in _could_be_reference(self._entries)), default=None)
+        seen = "none can be one" if most is None else f"the largest that can be one has {most}"
         return (
             f"there is nothing to compare with: a reference has at least {LEAST_REFERENCE_TRIALS} trials a task, and of "
-            f"{len(same)} evaluations with this configuration the largest has {most}"
+            f"{len(self._entries)} {'evaluation' if len(self._entries) == 1 else 'evaluations'} {seen}"
         )
 
     def _unusable(self, reference: SeriesEntry) -> str:
@@ -217,11 +215,19 @@ class _Provider:
         )
 
     def _set_apart(self, reference: SeriesEntry) -> dict[str, str]:
-        """Tasks whose scores would mix something else with the provider's doing."""
-        apart = dict.fromkeys(self._configuration.edited_tasks, "edited since the reference")
-        flipped = (*self._look.toolchain.flipped_tasks, *touched_tasks(reference, self._look.toolchain))
-        apart |= dict.fromkeys(flipped, "its frozen replies come out otherwise with other programs")
-        return {task: why for task, why in apart.items() if task in reference.tasks}
+        """What is not compared now: in no evaluation of the newest date, or, before there is one, edited since."""
+        since = [entry for entry in self._entries if entry.role == "day" and entry.created_at > reference.created_at]
+        if not since:
+            return {task: EDITED for task in self._configuration.edited_tasks if task in reference.tasks}
+        apart = [self._apart(reference, entry) for entry in since if day_of(entry.created_at) == day_of(since[-1].created_at)]
+        return {task: why for task, why in apart[-1].items() if all(task in one for one in apart)}
+
+    def _apart(self, reference: SeriesEntry, entry: SeriesEntry) -> dict[str, str]:
+        """Tasks whose scores on that day would mix something else with the provider's doing. Other days keep them."""
+        digests = reference.tasks
+        edited = [task for task, digest in digests.items() if entry.tasks.get(task, digest) != digest]
+        touched = [task for task in touched_tasks(reference, self._look.toolchain, entry.toolchain) if task in digests]
+        return dict.fromkeys(touched, TOUCHED) | dict.fromkeys(edited, EDITED)
 
     # -- days --------------------------------------------------------------------------------------------------------------
 
@@ -234,7 +240,7 @@ class _Provider:
                 by_date[day_of(entry.created_at)].append(entry)
         for day, entries in sorted(by_date.items()):
             why = {entry.key: self._why_not(reference, entry, measured) for entry in entries}
-            used = tuple(_comparable(reference, entry) for entry in entries if not why[entry.key])
+            used = tuple(_without(entry, self._apart(reference, entry)) for entry in entries if not why[entry.key])
             yield Day(day, used or tuple(entries), bool(used), "" if used else why[entries[-1].key])
 
     def _why_not(self, reference: SeriesEntry, entry: SeriesEntry, measured: Collection[str]) -> str:
@@ -244,6 +250,12 @@ class _Provider:
             return f"another configuration than the reference's ({', '.join(one.field for one in breaking[:3])})"
         if entry.toolchain not in measured:
             return "its programs are others than the reference's, and the frozen replies were not executed with them"
+        apart = self._apart(reference, entry)
+        left = len(reference.tasks.keys() & entry.tasks.keys() - apart.keys())
+        if left < LEAST_SHARE * len(reference.tasks):
+            return (
+                f"only {left} of the reference's {len(reference.tasks)} tasks can be compared{_reasons(reference, entry, apart)}"
+            )
         return ""
 
     def _not_today(self, days: Sequence[Day]) -> str:
@@ -251,21 +263,31 @@ class _Provider:
         newest = self._entries[-1]
         age_days = (self._look.now - newest.created_at) / _DAY_S
         rules = (self._reference or newest).rules
+        if lost := self._lost_today(newest):
+            return f"the newest evaluation, {lost.evaluation or lost.run}, can't be read: {lost.problem}"
         if age_days > rules.max_age_days:
             return f"the newest evaluation is of {day_of(newest.created_at)}, {age_days:.0f} days ago: is the daily run stopped?"
         return days[-1].why_not if days and not days[-1].used else ""
 
+    def _lost_today(self, newest: SeriesEntry) -> UnreadableEntry | None:
+        """An evaluation after the newest that can be read."""
+        until = self._look.now + CLOCKS_APART_S
+        lost = [one for one in self._look.history.unreadable if one.at is not None and newest.created_at < one.at <= until]
+        return max(lost, key=lambda one: one.at or 0.0, default=None)
 
-def _comparable(reference: SeriesEntry, entry: SeriesEntry) -> SeriesEntry:
-    """Without the tasks that had another content on that day than in the reference."""
-    same = {task: digest for task, digest in entry.tasks.items() if reference.tasks.get(task, digest) == digest}
-    if len(same) == len(entry.tasks):
+
+def _without(entry: SeriesEntry, apart: Collection[str]) -> SeriesEntry:
+    """Without the tasks that are set apart on that day."""
+    if not apart:
         return entry
-    return entry.model_copy(update={"tasks": same, "trials": tuple(trial for trial in entry.trials if trial.task in same)})
+    tasks = {task: digest for task, digest in entry.tasks.items() if task not in apart}
+    return entry.model_copy(update={"tasks": tasks, "trials": tuple(trial for trial in entry.trials if trial.task in tasks)})
 
 
-def _reasons(apart: Mapping[str, str]) -> str:
-    return ", ".join(f"{number} {why}" for why, number in Counter(apart.values()).most_common())
+def _reasons(reference: SeriesEntry, entry: SeriesEntry, apart: Mapping[str, str]) -> str:
+    reasons = Counter(apart[task] for task in reference.tasks if task in apart)
+    reasons["not evaluated on that day"] = len(reference.tasks.keys() - entry.tasks.keys() - apart.keys())
+    return ", ".join(f"{number} {why}" for why, number in reasons.most_common() if number)
 
 
 def measured_toolchains(reference: SeriesEntry, toolchain: ToolchainDrift) -> frozenset[str]:
@@ -275,17 +297,13 @@ def measured_toolchains(reference: SeriesEntry, toolchain: ToolchainDrift) -> fr
     return frozenset({reference.toolchain, *(name for name, replies in seen.items() if replies >= enough)})
 
 
-def touched_tasks(reference: SeriesEntry, toolchain: ToolchainDrift) -> tuple[str, ...]:
-    """Tasks of which some frozen reply always came out otherwise with a toolchain of some day than in the reference."""
+def touched_tasks(reference: SeriesEntry, toolchain: ToolchainDrift, name: str) -> tuple[str, ...]:
+    """Tasks of which some frozen reply came out otherwise with the toolchain ``name`` than in the reference, each time, often
+    enough to be a flip."""
+    if name == reference.toolchain:
+        return ()
     before = {(trial.task, trial.index): trial.passed for trial in reference.trials}
     shaky = set(toolchain.unstable)
-    return tuple(
-        dict.fromkeys(
-            one.task
-            for one in toolchain.evidence
-            if one.toolchain != reference.toolchain
-            and (one.task, one.index) not in shaky
-            and ((one.passes, one.fails) != (0, 0) and not (one.passes and one.fails))
-            and before.get((one.task, one.index)) == (one.passes == 0)
-        )
-    )
+    seen = (one for one in toolchain.evidence if one.toolchain == name and (one.task, one.index) not in shaky)
+    steady = (one for one in seen if one.passes + one.fails >= REPLAYS and not (one.passes and one.fails))
+    return tuple(dict.fromkeys(one.task for one in steady if before.get((one.task, one.index)) == (one.passes == 0)))
