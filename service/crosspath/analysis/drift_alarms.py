@@ -74,11 +74,15 @@ class _Look:
     @property
     def regate(self) -> str:
         """The commands that say whether what is deployed now may stay: one day has too few trials for a gate."""
-        baseline = as_word(self.provider.reference or self.toolchain.frozen or "REFERENCE")
         return (
             f"{_NEW_REFERENCE} (it accepts the change in the watch), then"
-            f" crosspath gate POLICY --candidate latest --baseline {baseline}"
+            f" crosspath gate POLICY --candidate latest --baseline {self.named}"
         )
+
+    @property
+    def named(self) -> str:
+        """The reference as a command names it: by its run where its id alone does not tell."""
+        return as_word(self.provider.reference_run or self.provider.reference or self.toolchain.frozen or "REFERENCE")
 
 
 # -- configuration -------------------------------------------------------------------------------------------------------
@@ -130,7 +134,7 @@ def _broken(look: _Look) -> Alarm:
 def _compared(look: _Look) -> str:
     if not (look.newest and look.provider.reference):
         return ""
-    return f"; crosspath compare {as_word(look.provider.reference)} {as_word(look.newest)} takes the difference apart"
+    return f"; crosspath compare {look.named} {as_word(look.newest)} takes the difference apart"
 
 
 def _idle(look: _Look) -> list[ConfigurationChange]:
