@@ -129,13 +129,12 @@ def evidence_of(earlier: Drift | None, source: SeriesEntry) -> tuple[FrozenOutco
     return known.evidence
 
 
-def not_executed(
-    source: SeriesEntry, evidence: tuple[FrozenOutcome, ...], why: str = "the frozen replies were not executed"
-) -> ToolchainDrift:
-    """The second part where there is none; what is known of the replies is kept for the next look."""
-    sentence = f"could not measure: {why}"
+def not_executed(source: SeriesEntry, evidence: tuple[FrozenOutcome, ...], failed: str = "") -> ToolchainDrift:
+    """The second part where there is none; what is known of the replies is kept for the next look. ``failed``: why they could not
+    be executed; empty: nobody asked for it."""
+    sentence = f"could not measure: {failed or 'the frozen replies were not executed'}"
     frozen = {"frozen": source.evaluation, "frozen_at": source.created_at, "evidence": evidence}
-    return ToolchainDrift(status="could not measure", sentence=sentence, **frozen)
+    return ToolchainDrift(status="could not measure", sentence=sentence, why="" if failed else "not asked for", **frozen)
 
 
 @dataclass(frozen=True)

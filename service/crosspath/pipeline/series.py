@@ -7,10 +7,8 @@ from crosspath.pipeline.configurations import configuration_of
 from crosspath.pipeline.fact_index import FactIndex
 from crosspath.pipeline.plan import matched_cell
 from crosspath.types import CellRow, Decomposition, Estimate, Facts, Judgement, Lock, PlannedCell, Reply, TrialKey, digest
-from crosspath.types.drift import EntryEffect, EntryTrial, SeriesEntry, WatchRules
+from crosspath.types.drift import SHOWN_EFFECTS, EntryEffect, EntryTrial, SeriesEntry, WatchRules
 
-SHOWN_EFFECTS = ("damage", "compensation", "matched_gap")
-"""Effects that are drawn over time."""
 _DIGEST_LETTERS = 16
 
 

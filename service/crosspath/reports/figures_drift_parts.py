@@ -22,12 +22,11 @@ from crosspath.reports.figures_drawing import (
     series_style,
     short,
 )
-from crosspath.types.drift import Drift, Flip, SeriesPoint
+from crosspath.types.drift import SHOWN_EFFECTS, Drift, Flip, SeriesPoint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SHOWN_EFFECTS = ("damage", "compensation", "matched_gap")
 MOST_TASKS, MOST_REPLIES = 24, 10
 """So many tasks and so many replies of each are drawn; the rest is counted."""
 _WIDTH = 11.0

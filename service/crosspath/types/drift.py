@@ -12,6 +12,8 @@ from crosspath.types.base import Record
 from crosspath.types.explaining import FieldDifference
 from crosspath.types.results import Estimate
 
+SHOWN_EFFECTS = ("damage", "compensation", "matched_gap")
+"""Effects that are kept of each evaluation and drawn over time."""
 ENTRY_FORMAT = 1
 """Version of ``SeriesEntry``. A reader refuses a newer one."""
 DRIFT_FORMAT = 1
@@ -24,6 +26,12 @@ LEAST_REFERENCE_TRIALS = 10
 EntryRole = Literal["day", "reference"]
 PartStatus = Literal["no drift", "drift", "not enough", "could not measure"]
 """``not enough``: nothing was found, and too little was observed to find it; ``could not measure``: there is no answer."""
+NoReplay = Literal["", "not asked for"]
+"""``not asked for``: whoever looked wanted no reply executed. Empty: the sentence says what kept it from an answer, if any."""
+NoMeasurement = Literal["", "too little", "stopped", "unreadable", "programs", "day"]
+"""``too little``: nothing was found, and too little observed to find it. The others are of today: ``stopped``: nothing was
+evaluated; ``unreadable``: it can't be read; ``programs``: the frozen replies were not executed with its programs; ``day``: it is
+no measurement for another reason. Empty: something is known, or the sentence says why not."""
 DriftCause = Literal["configuration", "toolchain", "provider"]
 Bearing = Literal["breaking", "replayed", "provider", "none"]
 """What a changed field means for a comparison across it. ``breaking``: scores before and after can't be compared; ``replayed``:
@@ -52,6 +60,7 @@ class EntryTrial(Record):
     passed: bool | None
     """None: no verdict (a fault, or an unstable replay)."""
     silent_wrong: bool = False
+    """Wrong, and the caller was told that it is right. No test of a watch uses it: their share over time would come from here."""
     cause: str | None = None
     """A ``Cause`` of scores, or ``fault:TYPE``."""
     unstable: bool = False
@@ -64,13 +73,17 @@ class EntryTrial(Record):
     """Characters of its text and of the arguments of its tool calls."""
     latency_s: float | None = None
     completion_tokens: int | None = None
+    """What the endpoint counts. Nothing of a look is made of it: it is there for what a day's replies cost in tokens."""
     served_model: str | None = None
+    """Who answered just this trial: where several answer in turn, it tells whose trials fail. A look names them for the whole
+    evaluation, see ``configuration``."""
 
 
 class EntryEffect(Record):
-    """An effect of one evaluation: damage, compensation or the matched gap, for the figure of effects over time."""
+    """An effect of one evaluation, for the figure of effects over time."""
 
     effect: str
+    """One of ``SHOWN_EFFECTS``."""
     estimate: Estimate
 
 
@@ -95,7 +108,7 @@ class SeriesEntry(Record):
     tasks: dict[str, str]
     """Task id -> digest; those that can be done."""
     families: dict[str, str]
-    """Task id -> family."""
+    """Task id -> family. A watch is about exactly its tasks, so no test uses it: tasks that moved could be shown by family."""
     planned_trials: int
     """A task."""
     control: str
@@ -163,6 +176,9 @@ class ConfigurationDrift(Record):
 
     status: PartStatus
     sentence: str
+    base: str = ""
+    """The evaluation that it is measured from: the reference, or the first one where there is none; empty: nothing was read."""
+    base_is_reference: bool = True
     timeline: tuple[ConfigurationChange, ...] = ()
     """Oldest first."""
     since_reference: tuple[FieldDifference, ...] = ()
@@ -206,6 +222,8 @@ class ToolchainDrift(Record):
 
     status: PartStatus
     sentence: str
+    why: NoReplay = ""
+    """What the next step hangs on, where there is no answer."""
     frozen: str = ""
     """The evaluation whose replies they are."""
     frozen_at: float | None = None
@@ -291,6 +309,8 @@ class ProviderDrift(Record):
 
     status: PartStatus
     sentence: str
+    why: NoMeasurement = ""
+    """What the next step hangs on, where there is no answer, or none of today."""
     reference: str = ""
     """The evaluation that the reference was measured in."""
     reference_at: float | None = None
