@@ -6,7 +6,11 @@ from typing import Any
 
 import crosspath
 from crosspath.app.evaluation import Evaluation
+from crosspath.app.frozen import frozen_replays
+from crosspath.app.gating_replays import Place
 from crosspath.cli.finishing import exit_code
+from crosspath.store.ledger import Ledger
+from crosspath.types.drift import ToolchainDrift
 
 JOINS_LINES = """
 import json, os, subprocess
@@ -102,3 +106,27 @@ def test_a_harness_that_changed_since_is_not_taken_for_the_old_one(tmp_path: Pat
     derived = crosspath.replay(source.id, ["mine"], store=tmp_path / "store", track=False)
     assert _passed(derived, "RN") == {"plain": True, "lines": False, "words": False}
     assert derived.facts.lock.transports["mine"] != source.facts.lock.transports["mine"]
+
+
+def test_a_harness_that_is_edited_under_a_deployment(tmp_path: Path) -> None:
+    """Its stored replies come out otherwise, each time: toolchain drift, gone with the edit, and no reply is racy."""
+    faithful = JOINS_LINES.replace('" ".join(text.splitlines())', "text")
+    evaluation = _evaluate(tmp_path, faithful)
+    looks = [_look(tmp_path, evaluation, program) for program in (faithful, JOINS_LINES, faithful)]
+    assert [(look.status, look.flipped_tasks) for look in looks] == [("no drift", ()), ("drift", ("lines",)), ("no drift", ())]
+    assert [[field.field for field in look.changed] for look in looks] == [[], ["transport.digest"], []]
+    assert [look.unstable for look in looks] == [(), (), ()]
+
+
+def _look(directory: Path, evaluation: Evaluation, program: str) -> ToolchainDrift:
+    """A look with this harness; what looks saw so far is kept beside it."""
+    (directory / "harness.py").write_text(program)
+    kept = directory / "evidence.json"
+    earlier = ToolchainDrift.model_validate_json(kept.read_bytes()).evidence if kept.exists() else ()
+    ledger = Ledger(directory / "store")
+    try:
+        found = frozen_replays(evaluation.facts, "c", earlier, place=Place(None, "local", None), ledger=ledger)
+    finally:
+        ledger.close()
+    kept.write_text(found.model_dump_json())
+    return found

@@ -171,8 +171,10 @@ class _Frozen:
     def _compared(self, facts: Facts, earlier: Sequence[FrozenOutcome]) -> ToolchainDrift:
         source, lock = self._source, facts.lock
         mixed = "mixed with others" if source.lock.earlier_toolchains else ""
-        look = Look(self._replies(facts), toolchain_digest(source.lock) + mixed, toolchain_digest(lock))
         cells = matched_cell(source.cells, self._candidate), facts.cells[0]
+        # A harness that was edited is a toolchain of its own: no day that is compared with the reference ran with it.
+        edited = "" if cells[0].path == cells[1].path else f" with path {cells[1].path}"
+        look = Look(self._replies(facts), toolchain_digest(source.lock) + mixed, toolchain_digest(lock) + edited)
         known = {
             "frozen": source.head.id,
             "replayed_as": facts.head.id,
