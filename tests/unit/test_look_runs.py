@@ -18,7 +18,7 @@ from crosspath.adapters.mlflow_tracker.names import NOTE_TAG, check_run
 from crosspath.adapters.mlflow_tracker.runs import EXPERIMENT_TAGS
 from crosspath.pipeline.drift import Material, judge_drift
 from crosspath.types import Estimate
-from crosspath.types.drift import Alarm, ConfigurationDrift, Drift, EntryEffect, PartStatus, SeriesHistory, WatchDay
+from crosspath.types.drift import Alarm, ConfigurationDrift, Drift, EntryEffect, PartStatus, SeriesEntry, SeriesHistory
 from gate_verdicts import HOSTILE
 
 OURS = EXPERIMENT_TAGS[NOTE_TAG]
@@ -27,6 +27,11 @@ OURS = EXPERIMENT_TAGS[NOTE_TAG]
 def look(days: int = 3, *, after_days: float = 0, **entry: Any) -> Drift:
     """A look at a quiet watch, right after its newest evaluation or later."""
     entries = (series.reference(), *(series.entry(day, **entry) for day in range(1, days + 1)))
+    return look_at(*entries, after_days=after_days)
+
+
+def look_at(*entries: SeriesEntry, after_days: float = 0) -> Drift:
+    """A look at these evaluations."""
     history = SeriesHistory(deployment="bot", experiment="watch", entries=entries)
     return judge_drift(Material(history, series.executed(), entries[-1].created_at + after_days * series.DAY_S), "drift-1")
 
@@ -78,11 +83,38 @@ def test_unknown_is_left_out() -> None:
 
 
 def test_missing_trials() -> None:
-    """The share of the day's trials that have no verdict."""
-    found = look()
-    day = WatchDay(day="2026-10-05", evaluations=("watch-003",), planned=24, scored=18)
-    provider = found.provider.model_copy(update={"days": (*found.provider.days[:-1], day)})
-    assert look_metrics(found.model_copy(update={"provider": provider}))["missing"] == 0.25
+    """The share of the day's trials that were lost, as `max_missing` counts it: unstable replays are not missing."""
+    lost = series.unmeasured(series.entry(3, trials=4), 0.25)
+    unstable = tuple(one.model_copy(update={"passed": None, "unstable": True}) for one in lost.trials[-8:])
+    newest = lost.model_copy(update={"trials": (*lost.trials[:-8], *unstable)})
+    assert look_metrics(look_at(series.reference(), newest))["missing"] == lost.missing_share == 0.25
+
+
+def test_numbers_are_of_one_date() -> None:
+    """The day after an evaluation, though less than 24 hours later, has no number of it; nor a change, which is that day's."""
+    numbers = look_metrics(look(cost_usd=0.5, after_days=23 / 24))
+    assert not {"pass_rate", "requests", "cost_usd", "missing", "change_pp", "change_lo", "change_hi"} & numbers.keys()
+    assert numbers["reference_rate"] == 1
+    assert look_metrics(look(cost_usd=0.5, after_days=11 / 24))["cost_usd"] == 0.5
+
+
+def test_a_changed_configuration() -> None:
+    """What is deployed since has a pass rate, as long as its trials have one; nothing is compared with it."""
+    edited = series.configured(contract__digest="edited")
+    newest = series.entry(3, 0.5, trials=2, configuration=edited)
+    numbers = look_metrics(look_at(series.reference(), series.entry(1), newest))
+    assert (numbers["pass_rate"], numbers["missing"]) == (0.5, 0)
+    assert not {"change_pp", "change_lo", "change_hi"} & numbers.keys()
+    numbers = look_metrics(look_at(series.reference(), series.entry(1), series.unmeasured(newest, 0.75)))
+    assert "pass_rate" not in numbers
+    assert numbers["missing"] == 0.75
+
+
+def test_a_reference_that_was_not_measured() -> None:
+    """It is no line to hold days against."""
+    numbers = look_metrics(look_at(series.unmeasured(series.reference(), 0.9), series.entry(1)))
+    assert not {"reference_rate", "change_pp"} & numbers.keys()
+    assert numbers["pass_rate"] == 1
 
 
 def test_a_day_that_was_not_measured() -> None:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
+from typing import TypeGuard
 
 from crosspath.adapters.mlflow_tracker.addresses import evaluation_url
 from crosspath.adapters.mlflow_tracker.gate_runs import KIND_TAG
@@ -13,7 +14,7 @@ from crosspath.adapters.mlflow_tracker.runs import EXPERIMENT_TAGS
 from crosspath.adapters.mlflow_tracker.series_entries import DEPLOYMENT_TAG
 from crosspath.dates import day_of
 from crosspath.escaping import markdown
-from crosspath.types.drift import Drift, PartStatus, SeriesPoint
+from crosspath.types.drift import Drift, PartStatus, SeriesPoint, WatchDay
 
 LOOK, SERIES = "drift", "drift-series"
 """Values of ``crosspath.kind``."""
@@ -28,7 +29,6 @@ those of the newest runs first, and the evaluations' own would be pushed out of 
 REPORT = "drift.md"
 MOST_IN_BANNER = 4_500
 """Characters; MLflow keeps 5,000 of an experiment's description."""
-_DAY_S = 86_400
 
 
 @dataclass(frozen=True)
@@ -120,37 +120,38 @@ def _params(drift: Drift) -> dict[str, str]:
 
 def look_metrics(drift: Drift) -> dict[str, float]:
     """What the charts have a line of; what was not measured on that day is left out."""
-    newest, provider = _of_today(drift), drift.provider
-    change = provider.change if _is_measured(drift) else None
-    reference = next((point for point in drift.points if point.evaluation == provider.reference), None)
-    today = next((day for day in provider.days if day.day == day_of(drift.created_at)), None)
+    newest, reference = _of_today(drift), drift.reference_point
+    today = next((day for day in drift.provider.days if day.day == day_of(drift.created_at)), None)
+    known = not drift.provider.unmeasured_today
+    measured = newest if known and _is_measured(newest, today) else None
+    change = drift.provider.change if today and today.used and known else None
     numbers: dict[str, float | int | None] = {
-        "pass_rate": newest.rate.value if newest and _is_measured(drift) else None,
-        "reference_rate": reference.rate.value if reference else None,
+        "pass_rate": measured.rate.value if measured else None,
+        "reference_rate": reference.rate.value if _is_measured(reference) else None,
         "change_pp": points(change.value) if change else None,
         "change_lo": points(change.low) if change else None,
         "change_hi": points(change.high) if change else None,
         "alarms": sum(alarm.level == "alarm" for alarm in drift.alarms),
         "flips": len(drift.toolchain.flips) if drift.toolchain.status in ("drift", "no drift") else None,
         "fields_changed": len(drift.configuration.since_reference),
-        "missing": 1 - today.scored / today.planned if today and today.planned else None,
+        "missing": newest.missing if newest else None,
         "requests": newest.requests if newest else None,
         "cost_usd": newest.cost_usd if newest else None,
     }
-    effects = {one.effect: one.estimate.value for one in newest.effects} if newest else {}
+    effects = {one.effect: one.estimate.value for one in measured.effects} if measured else {}
     return finite(numbers | {name: points(effects[effect]) for effect, name in EFFECT_VALUES.items() if effect in effects})
 
 
-def _is_measured(drift: Drift) -> bool:
-    """Whether the newest day is a measurement: a rate of what little was scored would be a point like any other."""
-    days = drift.provider.days
-    return not drift.provider.unmeasured_today and (not days or days[-1].used)
+def _is_measured(point: SeriesPoint | None, day: WatchDay | None = None) -> TypeGuard[SeriesPoint]:
+    """Whether an evaluation is a measurement: a rate of what little was scored would be a point like any other. ``day``: its day
+    in the watch; None: it is in none. With a changed configuration no day is compared, and what is deployed still has a rate."""
+    return point is not None and not point.why_not and (day is None or day.used)
 
 
 def _of_today(drift: Drift) -> SeriesPoint | None:
-    """The newest evaluation, unless it is older than a day."""
+    """The newest evaluation, if it was made on the UTC date of the look: every number is of that date, or is left out."""
     newest = max(drift.points, key=lambda point: point.created_at, default=None)
-    return newest if newest and drift.created_at - newest.created_at < _DAY_S else None
+    return newest if newest and day_of(newest.created_at) == day_of(drift.created_at) else None
 
 
 def look_note(drift: Drift, experiment_id: str) -> str:
@@ -176,8 +177,7 @@ def _next_step(text: str) -> str:
 
 def _links(drift: Drift, experiment_id: str) -> Iterator[str]:
     newest = max(drift.points, key=lambda point: point.created_at, default=None)
-    reference = next((point for point in drift.points if point.evaluation == drift.provider.reference), None)
-    for word, point in (("newest evaluation", newest), ("reference", reference)):
+    for word, point in (("newest evaluation", newest), ("reference", drift.reference_point)):
         if point and point.run:
             yield f"- {word}: [{markdown(point.evaluation)}]({_within(evaluation_url('', experiment_id, point.run))})"
     yield f"- everything: `{REPORT}` and `drift.json` under *Artifacts*"
