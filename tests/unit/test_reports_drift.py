@@ -12,7 +12,7 @@ from crosspath.reports.figures_drift import drift_figures, planned_drift_figures
 from crosspath.reports.figures_drift_marks import marks
 from crosspath.reports.figures_drift_time import unused_points
 from crosspath.types import Estimate
-from crosspath.types.drift import Drift, FrozenOutcome, SeriesPoint, TaskChange, UnreadableEntry
+from crosspath.types.drift import Drift, FrozenOutcome, SeriesPoint, TaskChange, UnreadableEntry, WatchDay
 from drifts import (
     change,
     configuration,
@@ -121,6 +121,26 @@ class TestText:
             "  * found on this day: p, adjusted for all looks of the watch, is at most 0.05",
             "  not shown: 6 earlier",
         ]
+
+    def test_a_day_that_is_not_shown(self) -> None:
+        """Nothing is explained of a mark that no row has."""
+        text = drift_terminal(drift(provider=provider(-0.128, 20)))
+        assert "Days of the watch" in text
+        assert "*" not in text
+
+    @pytest.mark.parametrize(("alpha", "words"), [(0.05, "5"), (0.0125, "1.25"), (0.0004, "0.04"), (0.07, "7")])
+    def test_how_often_it_is_wrong(self, alpha: float, words: str) -> None:
+        """To all digits that the rule has: a rate that looks smaller than it is would be a promise."""
+        text = drift_terminal(drift(provider=provider(alpha=alpha, horizon_days=30)))
+        assert f"; at most {words} % of watches of 30 days raise a false alarm" in text
+
+    @pytest.mark.parametrize("days", [(), (watch_day(1, None, used=False, p_drop=None, p_rise=None),)])
+    def test_nothing_was_tested(self, days: tuple[WatchDay, ...]) -> None:
+        """Without a test nothing is said of how often it is wrong: the rules of no reference are nobody's."""
+        text = drift_terminal(
+            drift(provider=provider(None, status="not enough", sentence="no reference", reference="", days=days))
+        )
+        assert "false alarm" not in text
 
     def test_the_timeline(self) -> None:
         """Each change has its date, field, both values cut short, and what it means; idle ones are counted."""

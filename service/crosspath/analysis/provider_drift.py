@@ -15,7 +15,7 @@ from crosspath.analysis.drift_signals import SIGNAL_DAYS, signals
 from crosspath.analysis.sequential import Look, Split, Tails, looks, spent, tails
 from crosspath.analysis.watch_counts import Day as Day
 from crosspath.analysis.watch_counts import Watch
-from crosspath.analysis.wording import percent, points
+from crosspath.analysis.wording import false_rate, percent, points
 from crosspath.types import Estimate
 from crosspath.types.drift import ProviderDrift, SeriesEntry, Signal, TaskChange, WatchDay
 
@@ -177,7 +177,7 @@ def _found_words(watch: Watch, found: _Crossing, change: Estimate | None, splits
 
 def _rate_words(watch: Watch) -> str:
     rules = watch.reference.rules
-    return f"a false alarm in at most {100 * rules.alpha:g} % of watches of {rules.horizon_days} days"
+    return f"a false alarm in {false_rate(rules.alpha, rules.horizon_days)}"
 
 
 def _not_found_words(watch: Watch, change: Estimate | None, splits: Mapping[str, Split], chance: float) -> str:

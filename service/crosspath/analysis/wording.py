@@ -24,6 +24,11 @@ def percent(value: float | None) -> str:
     return NONE if value is None else f"{100 * value:.1f} %"
 
 
+def false_rate(alpha: float, days: int) -> str:
+    """How often a watch of so many days may be wrong, to all its digits: ``at most 1.25 % of watches of 60 days``."""
+    return f"at most {100 * alpha:g} % of watches of {days} days"
+
+
 def span(low: float | None, high: float | None, signed: bool) -> str:
     """Two ends of an interval or of a worst and best case."""
     form = points if signed else percent

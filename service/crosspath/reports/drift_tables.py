@@ -91,7 +91,8 @@ def _days(drift: Drift) -> Block:
     part = drift.provider
     shown = part.days[-MOST_DAYS:]
     window = f"change over {part.window_days} days, 95 %" if part.window_days > 1 else "change, 95 %"
-    found = (f"* found on this day: p, adjusted for all looks of the watch, is at most {part.alpha:g}",) if part.found_on else ()
+    star = any(day.day == part.found_on for day in shown)
+    found = (f"* found on this day: p, adjusted for all looks of the watch, is at most {part.alpha:g}",) if star else ()
     lines = (*found, *_more(len(part.days), len(shown), "earlier"))
     columns = ("day", "trials", "pass rate, 95 %", window, "p", "used as a measurement")
     return Block("Days of the watch", lines, columns, tuple(_day_row(day, part.found_on) for day in shown))

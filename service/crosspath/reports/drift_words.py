@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from crosspath.analysis.wording import percent
+from crosspath.analysis.wording import false_rate, percent
 from crosspath.dates import day_of
 from crosspath.types.drift import Alarm, Bearing, Drift, PartStatus, SeriesPoint, ToolchainDrift
 
@@ -35,8 +35,7 @@ def about(drift: Drift) -> str:
     days = [day_of(point.created_at) for point in drift.points]
     count = f"{len(days)} evaluation{'s' * (len(days) != 1)}"
     span = f"{count} from {days[0]} to {days[-1]}" if len(set(days)) > 1 else f"{count} on {days[0]}" if days else "no evaluation"
-    reference = next((point for point in drift.points if point.evaluation == drift.provider.reference), None)
-    return f"candidate {drift.candidate}; {span}; {_against(drift, reference)}"
+    return f"candidate {drift.candidate}; {span}; {_against(drift, drift.reference_point)}"
 
 
 def _against(drift: Drift, reference: SeriesPoint | None) -> str:
@@ -66,7 +65,7 @@ def parts(drift: Drift) -> tuple[tuple[str, PartStatus, str], ...]:
     return (
         ("configuration", drift.configuration.status, drift.configuration.sentence.rstrip(".")),
         ("toolchain", drift.toolchain.status, "see above" if "toolchain" in unmeasured else _toolchain(drift.toolchain)),
-        ("provider", drift.provider.status, provider if "false alarm" in provider else f"{provider}; {false_alarms(drift)}"),
+        ("provider", drift.provider.status, provider if "false alarm" in provider else _and(provider, false_alarms(drift))),
     )
 
 
@@ -78,12 +77,15 @@ def _toolchain(part: ToolchainDrift) -> str:
 
 
 def false_alarms(drift: Drift) -> str:
-    """How often the provider's part is wrong."""
-    provider = drift.provider
-    return (
-        f"at most {percent(provider.alpha).replace('.0 ', ' ')} of watches of {provider.horizon_days} days"
-        " raise a false alarm, looked at every day"
-    )
+    """How often the provider's part is wrong; empty where nothing was tested."""
+    part = drift.provider
+    if all(day.p_drop is None and day.p_rise is None for day in part.days):
+        return ""
+    return f"{false_rate(part.alpha, part.horizon_days)} raise a false alarm, looked at every day"
+
+
+def _and(*sentences: str) -> str:
+    return "; ".join(sentence for sentence in sentences if sentence)
 
 
 def alarm_lines(alarm: Alarm) -> Iterator[str]:

@@ -76,7 +76,8 @@ def watch_over_time(drift: Drift) -> bytes:
 
 def _draw_rates(axes: Axes, drift: Drift, span: tuple[float, float]) -> None:
     unused = unused_points(drift)
-    references = [point for point in drift.points if point.evaluation == drift.provider.reference or point.role == "reference"]
+    reference = drift.reference_point
+    references = [point for point in drift.points if point is reference or point.role == "reference"]
     others = [point for point in drift.points if point not in references]
     size = 4.5 if len(drift.points) <= _FEW else 2.6
     ends = [*(place_of(point.created_at) for point in references), span[1]]
@@ -96,9 +97,17 @@ def _draw_rates(axes: Axes, drift: Drift, span: tuple[float, float]) -> None:
 def unused_points(drift: Drift) -> list[SeriesPoint]:
     """Evaluations since the reference that are no measurement."""
     days = {day.day: day for day in drift.provider.days}
-    own = [(point, days.get(day_of(point.created_at))) for point in drift.points if point.role == "day"]
-    compared = [(point, day) for point, day in own if day and point.evaluation != drift.provider.reference]
-    return [point for point, day in compared if not (day.used and point.evaluation in day.evaluations)]
+    reference = drift.reference_point
+    own = [point for point in drift.points if point.role == "day" and point is not reference]
+    since = [point for point in own if reference is None or point.created_at > reference.created_at]
+    compared = [(point, day) for point in since if (day := days.get(day_of(point.created_at)))]
+    return [point for point, day in compared if not _counts(day, point)]
+
+
+def _counts(day: WatchDay, point: SeriesPoint) -> bool:
+    if not (day.used and day.evaluated_at):
+        return day.used and point.evaluation in day.evaluations
+    return point.key in zip(day.evaluations, day.evaluated_at, strict=False)
 
 
 def _unrated(axes: Axes, points: Sequence[SeriesPoint], size: float) -> None:
