@@ -19,6 +19,7 @@ from crosspath.types.drift import (
     LEAST_REFERENCE_TRIALS,
     ConfigurationDrift,
     Drift,
+    NoMeasurement,
     ProviderDrift,
     SeriesEntry,
     SeriesHistory,
@@ -32,6 +33,7 @@ LEAST_SHARE = 0.5
 """With fewer of the reference's tasks left than this share, nothing is said about the provider. So much of the frozen replies
 must have been seen with a toolchain before days with it count."""
 EDITED = "edited since the reference"
+OTHER_PROGRAMS = "its programs are others than the reference's, and the frozen replies were not executed with them"
 TOUCHED = "its frozen replies come out otherwise with other programs"
 CLOCKS_APART_S = 600.0
 """So much may the clocks of two machines differ."""
@@ -168,13 +170,13 @@ class _Provider:
             return self._unmeasured(reference, unusable)
         days = tuple(self._days(reference))
         found = provider_drift(reference, days, self._set_apart(reference))
-        why = self._not_today(days)
+        why, words = self._not_today(days)
         if not why:
             return found
-        if found.status == "drift":
-            return found.model_copy(update={"unmeasured_today": why})
-        unmeasured = {"status": "could not measure", "sentence": f"could not measure: {why}", "unmeasured_today": why}
-        return found.model_copy(update=unmeasured)
+        today = {"why": why, "unmeasured_today": words}
+        if found.status != "drift":
+            today |= {"status": "could not measure", "sentence": f"could not measure: {words}"}
+        return found.model_copy(update=today)
 
     def _lost_reference(self, reference: SeriesEntry | None) -> UnreadableEntry | None:
         """A reference that is newer than the one that can be read: an older one must not stand in for it."""
@@ -249,7 +251,7 @@ class _Provider:
         if breaking := breaking_between(reference, entry):
             return f"another configuration than the reference's ({', '.join(one.field for one in breaking[:3])})"
         if entry.toolchain not in measured:
-            return "its programs are others than the reference's, and the frozen replies were not executed with them"
+            return OTHER_PROGRAMS
         apart = self._apart(reference, entry)
         left = len(reference.tasks.keys() & entry.tasks.keys() - apart.keys())
         if left < LEAST_SHARE * len(reference.tasks):
@@ -258,16 +260,19 @@ class _Provider:
             )
         return ""
 
-    def _not_today(self, days: Sequence[Day]) -> str:
-        """Why nothing is known of today; empty where something is."""
+    def _not_today(self, days: Sequence[Day]) -> tuple[NoMeasurement, str]:
+        """Why nothing is known of today, for the next step and in words; empty where something is."""
         newest = self._entries[-1]
         age_days = (self._look.now - newest.created_at) / _DAY_S
         rules = (self._reference or newest).rules
         if lost := self._lost_today(newest):
-            return f"the newest evaluation, {lost.evaluation or lost.run}, can't be read: {lost.problem}"
+            return "unreadable", f"the newest evaluation, {lost.evaluation or lost.run}, can't be read: {lost.problem}"
         if age_days > rules.max_age_days:
-            return f"the newest evaluation is of {day_of(newest.created_at)}, {age_days:.0f} days ago: is the daily run stopped?"
-        return days[-1].why_not if days and not days[-1].used else ""
+            when = f"the newest evaluation is of {day_of(newest.created_at)}, {age_days:.0f} days ago"
+            return "stopped", f"{when}: is the daily run stopped?"
+        if not days or days[-1].used:
+            return "", ""
+        return "programs" if days[-1].why_not == OTHER_PROGRAMS else "day", days[-1].why_not
 
     def _lost_today(self, newest: SeriesEntry) -> UnreadableEntry | None:
         """An evaluation after the newest that can be read."""
