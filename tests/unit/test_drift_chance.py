@@ -12,6 +12,14 @@ LEVEL = 0.0008
 MIXED = (
     [Split(20, 20, 7, 7)] * 8 + [Split(18, 20, 5, 7)] * 6 + [Split(11, 20, 4, 7)] * 6 + [Split(1, 20, 0, 7), Split(0, 20, 0, 7)]
 )
+THINNED = [
+    Split(20, 20, 5, 5),
+    Split(18, 20, 6, 7),
+    Split(16, 18, 5, 6),
+    Split(19, 19, 4, 4),
+    Split(12, 20, 4, 7),
+    Split(20, 20, 7, 7),
+] * 4
 UNEVEN = [Split(20, 20, 1, 1), Split(17, 20, 6, 6), Split(9, 10, 12, 14), Split(3, 4, 3, 3), Split(14, 14, 14, 14)] * 4
 
 
@@ -19,7 +27,8 @@ UNEVEN = [Split(20, 20, 1, 1), Split(17, 20, 6, 6), Split(9, 10, 12, 14), Split(
     ("splits", "apart"),
     [
         pytest.param(MIXED, 0.04, id="mixed rates"),
-        pytest.param(UNEVEN, 0.08, id="tasks with other numbers of trials"),
+        pytest.param(THINNED, 0.04, id="some trials missing"),
+        pytest.param(UNEVEN, 0.15, id="very different numbers of trials"),
         pytest.param([Split(20, 20, 1, 1)] * 24, 0.04, id="all pass"),
         pytest.param([Split(10, 20, 7, 14)] * 24, 0.04, id="half pass"),
     ],
