@@ -60,8 +60,8 @@ def test_frames_have_their_columns_without_a_row() -> None:
     assert list(quiet.days["used"]) == [True] * 60
 
 
-@pytest.mark.parametrize(("status", "code"), [("no drift", 5), ("drift", 1), ("not enough", 3), ("could not measure", 4)])
+@pytest.mark.parametrize(("status", "code"), [("no drift", 5), ("drift", 1), ("not enough", 5), ("could not measure", 4)])
 def test_a_look_that_is_not_in_mlflow(status: str, code: int) -> None:
-    """Exit code 5 where nothing else is wrong; what was found stands before it."""
+    """Exit code 5 where nobody has to act on what it found: a look of which the next one knows nothing is no day of waiting."""
     found = drifts.drift(provider=drifts.provider(status=status))
     assert Look(found, tracking_error="server is gone").exit_code == code

@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 import drifts
 from crosspath.app import drift_looks
@@ -30,6 +31,19 @@ def test_a_look_is_files(tmp_path: Path) -> None:
     assert Drift.from_json((tmp_path / DOCUMENT).read_text()) == FOUND
     assert (tmp_path / MARKDOWN).read_text().startswith("DRIFT")
     assert any((tmp_path / "figures").glob("*.png"))
+
+
+def test_the_files_say_what_the_text_says(tmp_path: Path) -> None:
+    """Status and exit code stand in the JSON, too. They follow from the parts: whoever edits them edits nothing."""
+    write_look(FOUND, tmp_path, silent)
+    document = json.loads((tmp_path / DOCUMENT).read_text())
+    assert (document["status"], document["exit_code"]) == ("drift", 1)
+    assert Drift.from_json(json.dumps(document | {"status": "no drift", "exit_code": 0})) == FOUND
+    assert json.loads(drifts.drift().to_json())["exit_code"] == 0
+    earlier = {key: value for key, value in document.items() if key not in ("status", "exit_code")}
+    assert Drift.from_json(json.dumps(earlier)).exit_code == 1
+    with pytest.raises(ValidationError):
+        Drift.from_json(json.dumps(document | {"another": 1}))
 
 
 def test_a_figure_that_can_t_be_drawn_costs_the_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
