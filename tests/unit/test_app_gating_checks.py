@@ -20,7 +20,7 @@ from crosspath.app.gating_checks import (
 from crosspath.app.gating_places import NOTE_KEPT_S, VERDICT, clear_leftovers
 from crosspath.app.gating_verdict import policy_text
 from crosspath.app.placing import fresh_place, put_in_place, require_place
-from crosspath.errors import ConfigError
+from crosspath.errors import ConfigError, StoreError
 from crosspath.pipeline.gate import GateOutcome
 from crosspath.spec.policy import load_policy
 from crosspath.types import Evidence, Facts, Reply, Toolchain
@@ -162,14 +162,26 @@ class TestFiles:
         for _ in range(2):
             put_in_place(fresh_place(tmp_path / ("x" * 255)), tmp_path / ("x" * 255))
 
+    def test_replacing_that_fails(self, tmp_path: Path) -> None:
+        """Where the new result can't be put there, the earlier one is where it was."""
+        place = tmp_path / "out"
+        place.mkdir()
+        (place / "verdict.json").write_text("first")
+        with pytest.raises(StoreError, match="writing"):
+            put_in_place(tmp_path / ".filling-gone", place)
+        assert (place / "verdict.json").read_text() == "first"
+        assert [path.name for path in tmp_path.iterdir()] == ["out"]
+        with pytest.raises(StoreError, match="writing"):
+            put_in_place(tmp_path / ".filling-gone", tmp_path / "new")
+
     def test_leftovers(self, tmp_path: Path) -> None:
         """What killed gates were filling goes, and notes that are too old to go on with; verdicts, an earlier one that was being
         replaced, young notes and what somebody else put there stay."""
         clear_leftovers(tmp_path / "none")
-        kept = {"gate-20261130-220000-abcdef", ".old.gate-1", ".unfinished-young.json", "notes.txt"}
-        gone = {".gate-12345678", ".gate-20261130-220000-abcdef-12345678", ".unfinished-old.json", ".unfinished-young.new"}
+        kept = {"gate-20261130-220000-abcdef", ".old.filling-1", ".unfinished-young.json", "notes.txt"}
+        gone = {".filling-12345678", ".filling-abcdefgh", ".unfinished-old.json", ".unfinished-young.new"}
         for name in kept | gone:
-            if "gate-" in name:
+            if "gate-" in name or "filling-" in name:
                 (tmp_path / name / "candidate").mkdir(parents=True)
             else:
                 (tmp_path / name).write_text("{}")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from crosspath.errors import ConfigError, StoreError, boundary
 
-FRESH = ".gate-"
+FRESH = ".filling-"
 """How directories begin that are being filled."""
 
 
@@ -74,7 +74,7 @@ def fresh_place(directory: Path) -> Path:
 
 
 def put_in_place(fresh: Path, directory: Path) -> None:
-    """Rename it, in place of an earlier result.
+    """Rename it, in place of an earlier result, which stays where that fails.
 
     Raises:
         StoreError: the place can't be written.
@@ -83,5 +83,10 @@ def put_in_place(fresh: Path, directory: Path) -> None:
         old = fresh.with_name(f".old{fresh.name}")
         if directory.exists():
             directory.rename(old)
-        fresh.rename(directory)
+        try:
+            fresh.rename(directory)
+        except BaseException:
+            with suppress(OSError):  # there was none
+                old.rename(directory)
+            raise
         shutil.rmtree(old, ignore_errors=True)
