@@ -3,6 +3,8 @@
 import hashlib
 import itertools
 import json
+import os
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +22,7 @@ import series
 from crosspath.adapters.mlflow_tracker import MlflowTracker
 from crosspath.adapters.mlflow_tracker.addresses import embedded_uri
 from crosspath.adapters.mlflow_tracker.connection import Connection
-from crosspath.adapters.mlflow_tracker.entry_cache import EntryCache
+from crosspath.adapters.mlflow_tracker.entry_cache import DEAD_AFTER_S, EntryCache
 from crosspath.adapters.mlflow_tracker.look_logging import LookLogger
 from crosspath.adapters.mlflow_tracker.runs import Store
 from crosspath.adapters.mlflow_tracker.series import MlflowSeries
@@ -206,6 +208,18 @@ class TestCache:
         cache.trim()
         assert sum(file.stat().st_size for file in (tmp_path / "cache").iterdir()) <= 30
         assert len(list((tmp_path / "cache").iterdir())) <= 2
+
+    def test_what_a_killed_program_left(self, tmp_path: Path) -> None:
+        """A half-written file goes though there is room, but not while another program may still write it."""
+        cache = EntryCache(tmp_path)
+        cache.write(b"entry")
+        (tmp_path / ".new-young").write_bytes(b"ent")
+        (tmp_path / ".new-old").write_bytes(b"ent")
+        past = time.time() - DEAD_AFTER_S - 60
+        for old in (".new-old", f"{hashlib.sha256(b'entry').hexdigest()}.json"):
+            os.utime(tmp_path / old, (past, past))
+        cache.trim()
+        assert {file.suffix or file.name for file in tmp_path.iterdir()} == {".json", ".new-young"}
 
     @pytest.mark.parametrize("name", ["", "../secret", "a/b", "0" * 64])
     def test_names_that_are_none(self, tmp_path: Path, name: str) -> None:

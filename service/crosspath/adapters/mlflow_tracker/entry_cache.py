@@ -5,6 +5,7 @@ Nothing depends on it: what can't be read or is not what its name says is fetche
 
 import os
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from crosspath.adapters.mlflow_tracker.series_entries import entry_digest
 
 MOST_BYTES = 256 * 1024 * 1024
 MOST_FILES = 8_000
-_ENDING = ".json"
+DEAD_AFTER_S = 3600.0
+"""What is half written for so long is nobody's any more."""
+_ENDING, _UNFINISHED = ".json", ".new-"
 
 
 class EntryCache:
@@ -39,7 +42,7 @@ class EntryCache:
             return
         with suppress(OSError):
             self._directory.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self._directory, prefix=".new-")
+            handle, name = tempfile.mkstemp(dir=self._directory, prefix=_UNFINISHED)
             try:
                 with os.fdopen(handle, "wb") as file:
                     file.write(data)
@@ -48,17 +51,21 @@ class EntryCache:
                 Path(name).unlink(missing_ok=True)
 
     def trim(self) -> None:
-        """Take the oldest away where they became too many, with what a killed program left half written."""
+        """Take away what a killed program left half written, and the oldest where they became too many."""
         if self._directory is None:
             return
         left_bytes, left_files = self._most_bytes, self._most_files
         with suppress(OSError):
-            for path, size in _newest_first(self._directory):
-                left_bytes, left_files = left_bytes - size, left_files - 1
-                if left_bytes < 0 or left_files < 0:
+            for path, state in _newest_first(self._directory):
+                left_bytes, left_files = left_bytes - state.st_size, left_files - 1
+                if left_bytes < 0 or left_files < 0 or _is_left(path, state):
                     path.unlink(missing_ok=True)
 
 
-def _newest_first(directory: Path) -> list[tuple[Path, int]]:
-    found = [(path, path.lstat()) for path in directory.iterdir()]
-    return [(path, state.st_size) for path, state in sorted(found, key=lambda one: -one[1].st_mtime)]
+def _newest_first(directory: Path) -> list[tuple[Path, os.stat_result]]:
+    return sorted(((path, path.lstat()) for path in directory.iterdir()), key=lambda one: -one[1].st_mtime)
+
+
+def _is_left(path: Path, state: os.stat_result) -> bool:
+    """Whether it is half written, and no other program's that writes it now."""
+    return path.name.startswith(_UNFINISHED) and state.st_mtime < time.time() - DEAD_AFTER_S
