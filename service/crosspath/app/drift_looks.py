@@ -72,8 +72,8 @@ class Look:
 
     @property
     def exit_code(self) -> int:
-        """The look's; 5 where MLflow does not hold it, unless somebody has to act on what it found anyway (1 and 4). The next look
-        knows nothing of this one then, so that it must not pass for one more day of waiting (3)."""
+        """The look's; 5 where MLflow does not hold it, unless somebody has to act on what it found anyway (1 and 4). The next
+        look knows nothing of this one then, so that it must not pass for one more day of waiting (3)."""
         lost = self.tracking_error is not None and self.drift.status in ("no drift", "not enough")
         return EXIT_INFRASTRUCTURE if lost else self.drift.exit_code
 
