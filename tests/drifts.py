@@ -88,7 +88,7 @@ def flips(task: str, times: int, passed_now: bool = False) -> tuple[Flip, ...]:
 def toolchain(*flipped: Flip, **fields: Any) -> ToolchainDrift:
     values: dict[str, Any] = {
         "status": "drift" if flipped else "no drift",
-        "sentence": "4 of 240 come out otherwise." if flipped else "all 240 come out as before.",
+        "sentence": f"{'4 of 240 come out otherwise' if flipped else 'all 240 come out as before'}; no request was sent.",
         "frozen": REFERENCE,
         "replayed_as": "bot-watch-frozen-1",
         "replies": 240,

@@ -94,11 +94,18 @@ class TestText:
 
     @pytest.mark.parametrize("form", FORMS)
     def test_what_is_promised(self, form: Callable[[Drift], str]) -> None:
-        """Both forms say that the toolchain's part sent nothing, and how often the provider's part is wrong."""
+        """Both forms say that the toolchain's part sent nothing, and once how often the provider's part is wrong."""
         text = form(drift())
-        assert "; no request sent for it" in text
-        assert "at most 5 % of watches of 60 days raise a false alarm, looked at every day" in text
+        assert "; no request was sent" in text
+        assert text.count("; at most 5 % of watches of 60 days raise a false alarm, looked at every day") == 1
         assert "othing to act on" in text
+
+    @pytest.mark.parametrize(("requests", "words"), [(0, ""), (1, "; 1 request sent for it"), (2, "; 2 requests sent for it")])
+    def test_what_was_sent(self, requests: int, words: str) -> None:
+        """Whatever its sentence says, requests that were sent to execute frozen replies are counted."""
+        assert f"come out as before{words}\n" in drift_terminal(
+            drift(toolchain=toolchain(requests=requests, sentence="all come out as before."))
+        )
 
     @pytest.mark.parametrize(
         ("status", "word"), [("not enough", "NOT ENOUGH (provider): "), ("could not measure", "COULD NOT MEASURE (provider): ")]

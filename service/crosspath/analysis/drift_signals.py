@@ -26,7 +26,8 @@ from crosspath.analysis.sequential import Chances, Split, Tails, tails, tails_of
 from crosspath.analysis.wording import percent
 from crosspath.types.drift import EntryTrial, Signal, WatchRules
 
-SIGNAL_DAYS = 7
+RECENT_DAYS = 7
+"""Days of what is shown as recent: signals, and the change of the pass rate, whose tests look at more windows."""
 _SIGNALS = 5
 LATENCY_FACTOR = 1.5
 """A latency by less than this factor is no change: the reference is one session, and an endpoint's latency varies with the hour
@@ -210,7 +211,7 @@ def _sentence(name: Name, unit: Unit, reference: float | None, recent: float | N
     verdict = "changed" if changed else "no change found"
     of = "median " if unit != "share" else ""
     where = "of replies that no other trial of the reference gave" if name == "new replies" else "in the reference"
-    size = f"{of}{_amount(recent, unit)} over the last {SIGNAL_DAYS} days, {_amount(reference, unit)} {where}"
+    size = f"{of}{_amount(recent, unit)} over the last {RECENT_DAYS} days, {_amount(reference, unit)} {where}"
     least_change = f"a factor of {LATENCY_FACTOR:g} and {LATENCY_SECONDS:g} s is the least that counts"
     caution = f"; {LATENCY_DEPENDS}, {least_change}" if name == "latency" else ""
     return f"{name}: {verdict}; {size} (adjusted p {'< 0.001' if p_value < 0.001 else f'= {p_value:.3f}'}){caution}"

@@ -11,16 +11,14 @@ from typing import Literal
 
 from crosspath.analysis.drift_chance import ASKED_DROP, chance_found
 from crosspath.analysis.drift_change import change_of, day_rate, mean_rate
-from crosspath.analysis.drift_signals import SIGNAL_DAYS, signals
+from crosspath.analysis.drift_signals import RECENT_DAYS, signals
 from crosspath.analysis.sequential import Look, Split, Tails, looks, spent, tails
 from crosspath.analysis.watch_counts import Day as Day
 from crosspath.analysis.watch_counts import Watch
-from crosspath.analysis.wording import false_rate, percent, points
+from crosspath.analysis.wording import percent, points
 from crosspath.types import Estimate
 from crosspath.types.drift import ProviderDrift, SeriesEntry, Signal, TaskChange, WatchDay
 
-CHANGE_DAYS = 7
-"""Days of the change that is shown; the tests look at more windows."""
 ENOUGH = 0.5
 """Where such a drop is overlooked more likely than found, that nothing was found says too little."""
 
@@ -44,13 +42,15 @@ def provider_drift(reference: SeriesEntry, days: Sequence[Day], set_apart: Mappi
     shown = _days(watch)
     found = _found(shown, watch.reference.rules.alpha)
     last = len(watch.used) - 1
-    splits = watch.splits(watch.start_of(last, CHANGE_DAYS), last) if watch.used else {}
+    splits = watch.splits(watch.start_of(last, RECENT_DAYS), last) if watch.used else {}
     change = next((day.change for day in reversed(shown) if day.change is not None), None)
     chance = chance_found(watch) if watch.used else 0.0
     status = "drift" if found else "no drift" if chance >= ENOUGH else "not enough"
+    too_little = status == "not enough" and bool(watch.used and watch.tasks)
     return ProviderDrift(
         status=status,
-        sentence=_found_words(watch, found, change, splits) if found else _not_found_words(watch, change, splits, chance),
+        sentence=_found_words(found, change, splits) if found else _not_found_words(watch, change, splits, chance),
+        why="too little" if too_little else "",
         reference=reference.evaluation,
         reference_at=reference.created_at,
         reference_trials=reference.planned_trials,
@@ -58,7 +58,7 @@ def provider_drift(reference: SeriesEntry, days: Sequence[Day], set_apart: Mappi
         set_apart=apart,
         alpha=watch.reference.rules.alpha,
         horizon_days=watch.reference.rules.horizon_days,
-        window_days=CHANGE_DAYS,
+        window_days=RECENT_DAYS,
         change=change,
         found_on=found.day if found else None,
         direction=found.direction if found else None,
@@ -99,7 +99,7 @@ def _day(watch: Watch, day: Day, at: int | None, smallest: Mapping[int, Tails]) 
 
 
 def _change(watch: Watch, at: int) -> Estimate:
-    start = watch.start_of(at, CHANGE_DAYS)
+    start = watch.start_of(at, RECENT_DAYS)
     return change_of(watch.splits(start, at), watch.lost(watch.over(start, at)))
 
 
@@ -133,7 +133,7 @@ def _signals(watch: Watch) -> tuple[Signal, ...]:
     if not watch.used:
         return ()
     last = len(watch.used) - 1
-    recent = [entry for day in watch.used[watch.start_of(last, SIGNAL_DAYS) :] for entry in watch.recent(day)]
+    recent = [entry for day in watch.used[watch.start_of(last, RECENT_DAYS) :] for entry in watch.recent(day)]
     return signals(watch.trials([watch.reference]), watch.trials(recent), watch.reference.rules)
 
 
@@ -161,23 +161,17 @@ def _sizes(change: Estimate | None, splits: Mapping[str, Split]) -> str:
         return "nothing was compared over the last days"
     recent, before = percent(mean_rate(both, "recent")), percent(mean_rate(both, "before"))
     return (
-        f"pass rate {recent} over the last {CHANGE_DAYS} days, {before} in the reference:"
+        f"pass rate {recent} over the last {RECENT_DAYS} days, {before} in the reference:"
         f" {points(change.value)} points [{points(change.low)}, {points(change.high)}] on {len(both)} tasks"
     )
 
 
-def _found_words(watch: Watch, found: _Crossing, change: Estimate | None, splits: Mapping[str, Split]) -> str:
+def _found_words(found: _Crossing, change: Estimate | None, splits: Mapping[str, Split]) -> str:
     gone = change is not None and change.low is not None and change.high is not None and change.low <= 0 <= change.high
     by_itself = "; those days by themselves don't show it" if gone else ""
     return (
         f"the provider answers {found.direction} since the reference, found on {found.day}; {_sizes(change, splits)}{by_itself}"
-        f" ({_rate_words(watch)})"
     )
-
-
-def _rate_words(watch: Watch) -> str:
-    rules = watch.reference.rules
-    return f"a false alarm in {false_rate(rules.alpha, rules.horizon_days)}"
 
 
 def _not_found_words(watch: Watch, change: Estimate | None, splits: Mapping[str, Split], chance: float) -> str:
@@ -192,4 +186,4 @@ def _not_found_words(watch: Watch, change: Estimate | None, splits: Mapping[str,
             f"no change found, and too little was observed: {drop} about {100 * chance:.0f} %, {100 * ENOUGH:.0f} % is asked for;"
             f" {_sizes(change, splits)}"
         )
-    return f"no change found; {_sizes(change, splits)}; {drop} about {100 * chance:.0f} % ({_rate_words(watch)})"
+    return f"no change found; {_sizes(change, splits)}; {drop} about {100 * chance:.0f} %"

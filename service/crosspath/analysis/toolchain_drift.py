@@ -14,6 +14,7 @@ both outcomes is caught for good, also one that was taken for a flip: the next l
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from crosspath.analysis.drift_naming import listed
 from crosspath.types.drift import Flip, FrozenOutcome, PartStatus, ToolchainDrift
 
 AGAIN = 5
@@ -27,7 +28,6 @@ recorded is likelier to have changed than all of them to be racy: there is no an
 tell; from the next one on they are unstable like others."""
 MOST_TOOLCHAINS = 64
 """So many toolchains are remembered in full; of older ones only what shows that a reply is racy."""
-_NAMED = 3
 _Key = tuple[str, int]
 
 
@@ -222,10 +222,9 @@ def _outcome(found: ToolchainDrift) -> str:
         return f"All {found.compared} frozen replies that could be compared come out as before"
     lost = sum(flip.passed_before for flip in found.flips)
     ways = [f"{lost} no longer pass" if lost else "", f"{len(found.flips) - lost} pass now" if lost < len(found.flips) else ""]
-    shown = ", ".join(found.flipped_tasks[:_NAMED])
-    more = f" and {len(found.flipped_tasks) - _NAMED} more" if len(found.flipped_tasks) > _NAMED else ""
+    tasks = f"{_tasks(len(found.flipped_tasks))} ({listed(found.flipped_tasks)})"
     return (
-        f"{len(found.flips)} of {found.compared} frozen replies, of {_tasks(len(found.flipped_tasks))} ({shown}{more}), come out"
+        f"{len(found.flips)} of {found.compared} frozen replies, of {tasks}, come out"
         f" otherwise each of at least {REPLAYS} times ({', '.join(filter(None, ways))})"
     )
 

@@ -65,15 +65,14 @@ def parts(drift: Drift) -> tuple[tuple[str, PartStatus, str], ...]:
     return (
         ("configuration", drift.configuration.status, drift.configuration.sentence.rstrip(".")),
         ("toolchain", drift.toolchain.status, "see above" if "toolchain" in unmeasured else _toolchain(drift.toolchain)),
-        ("provider", drift.provider.status, provider if "false alarm" in provider else _and(provider, false_alarms(drift))),
+        ("provider", drift.provider.status, _and(provider, false_alarms(drift))),
     )
 
 
 def _toolchain(part: ToolchainDrift) -> str:
-    sentence = part.sentence.rstrip(".")
-    if "request" in sentence and not part.requests:
-        return sentence
-    return f"{sentence}; {part.requests or 'no'} request{'s' * (part.requests > 1)} sent for it"
+    """Its sentence says that nothing was sent; what was sent all the same is counted."""
+    sent = f"{part.requests} request{'s' * (part.requests != 1)} sent for it" if part.requests else ""
+    return _and(part.sentence.rstrip("."), sent)
 
 
 def false_alarms(drift: Drift) -> str:
