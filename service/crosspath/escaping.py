@@ -17,10 +17,16 @@ _MARKUP = re.compile(
     | (?<=[A-Za-z]):(?=//)                # URLs become links without any markup
     | (?<=mailto|callto):
     | (?<=www)\.
-    | \A(?:[=>]|[-+](?=[ ]|[-+]+\Z)) | (?<=\A\d)[.)]  # what opens a block
+    | \A(?:[=>]|[-+](?=[ ]|[-+]+\Z))      # what opens a block
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_NUMBERED = re.compile(r"\A(?:[0-9](?=[.)])|[0-9]{2,9}(?=[.)](?:[ ]|\Z)))")
+"""A number that would open a list; one digit also where it would not: pages are compared with what is rendered."""
+_MENTION = re.compile(r"(?<![A-Za-z0-9])(?:@(?=[A-Za-z0-9])|#(?=[0-9]))|@(?=[A-Za-z0-9_-]+[.])")
+"""What GitHub and GitLab turn into a person, who gets a mail, an issue or an address, whether or not a backslash is before it."""
+_APART = "&#8203;"
+"""A space without width: those look at the rendered text, so that only another character in it helps."""
 _ENTITY = re.compile(r"&(?=#?[A-Za-z0-9])")
 _USUAL = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _BYTE = re.compile(rb"\\x([0-9a-f]{2})")
@@ -54,10 +60,12 @@ def _visible(character: str) -> str:
 def markdown(text: str) -> str:
     """Untrusted ``text`` as one line of Markdown that shows just this text: no markup, link, HTML, block or table cell in it.
 
-    Fits into a paragraph, a heading, emphasis and a table's cell. Surrounding white space is dropped.
+    Fits into a paragraph, a heading, emphasis and a table's cell, not into code. Surrounding white space is dropped. It mentions
+    nobody and no issue: after such an ``@`` or ``#`` is a space without width, which is all that is added to the text shown.
     """
     line = _ENTITY.sub("&amp;", one_line(text).strip()).replace("<", "&lt;")
-    return _MARKUP.sub(r"\\\g<0>", line)
+    escaped = _NUMBERED.sub(r"\g<0>\\", _MARKUP.sub(r"\\\g<0>", line))
+    return _MENTION.sub(rf"\g<0>{_APART}", escaped).replace("$", "&#36;")  # two of them enclose a formula; not all know \\$
 
 
 def unescape(text: str) -> bytes:

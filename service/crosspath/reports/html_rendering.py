@@ -36,7 +36,7 @@ class Block:
 
 def blocks(text: str, level: int) -> Iterator[Block]:
     """The Markdown ``text``, split at its headings of up to ``level``."""
-    tokens = _PARSER.parse(one_line(text, keep="\n\t"))
+    tokens = _parsed(text)
     start, title = 0, None
     for place, token in enumerate(tokens):
         if token.type == "heading_open" and token.level == 0 and int(token.tag[1]) <= level:
@@ -45,6 +45,14 @@ def blocks(text: str, level: int) -> Iterator[Block]:
             title, start = tokens[place : place + 2], place + 3
     if title is not None or tokens[start:]:
         yield _block(title, tokens[start:])
+
+
+def _parsed(text: str) -> list[Token]:
+    """Tokens without the spaces of no width that break mentions in Markdown: here is nobody to mention, and names are copied."""
+    tokens = _PARSER.parse(one_line(text, keep="\n\t"))
+    for child in (child for token in tokens for child in token.children or ()):
+        child.content = child.content.replace("\u200b", "")
+    return tokens
 
 
 def _block(title: Sequence[Token] | None, tokens: Sequence[Token]) -> Block:
