@@ -6,7 +6,8 @@
 # First, once: `crosspath run SPEC --reference` in DIRECTORY, with the image or machine, the environment and the MLFLOW_TRACKING_URI
 # that this job has. It is what all days are compared with; measured elsewhere, the first day reports another toolchain.
 #
-# DIRECTORY (default: where SPEC is) holds the store, watch-YYYY-MM.log, and the last look (look/: drift.md, drift.json, figures).
+# DIRECTORY (default: where SPEC is) holds the store and watch-DEPLOYMENT/ with YYYY-MM.log and the last look (look/: drift.md,
+# drift.json, figures). Several deployments may share it, at the same minute, too: each has its own lock, log and look.
 # Keys and MLFLOW_TRACKING_URI may stand in its watch.env as NAME=value lines (chmod 600).
 #
 # The exit code is that of the look: 0 no drift, 1 drift, 3 not enough evidence yet, 4 could not measure, 5 something outside failed.
@@ -22,7 +23,9 @@ fi
 deployment=$1
 spec=$(realpath "$2")
 cd "${3:-$(dirname "$spec")}" || exit 2
-log=watch-$(date -u +%Y-%m).log
+# A name may hold spaces and slashes, a file's name no slash; no two names become the same.
+own=watch-$(printf '%s' "$deployment" | sed 's/%/%25/g; s/ /%20/g; s|/|%2F|g')
+log=$own/$(date -u +%Y-%m).log
 
 note() {
   printf '%s %s: %s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$deployment" "$*" >> "$log"
@@ -38,7 +41,8 @@ command -v crosspath > /dev/null || {
   exit 2
 }
 command -v flock > /dev/null || { echo "watch.sh: there is no program flock (util-linux)" >&2; exit 2; }
-exec 9> watch.lock
+mkdir -p "$own" || exit 2
+exec 9> "$own/lock"
 if ! flock --nonblock 9; then
   note "the one before still goes on, nothing was started"
   echo "$deployment could not be watched: the job before still goes on" >&2
@@ -46,34 +50,34 @@ if ! flock --nonblock 9; then
 fi
 
 note "crosspath run $spec"
-crosspath run "$spec" > run.txt 2>&1 9>&-
+crosspath run "$spec" > "$own/run.txt" 2>&1 9>&-
 ran=$?
-cat run.txt >> "$log"
+cat "$own/run.txt" >> "$log"
 note "the run ended with $ran"
 case $ran in
   0 | 3 | 4 | 5) ;;
   *)
     echo "$deployment could not be watched: crosspath run ended with $ran"
-    tail -n 5 run.txt
+    tail -n 5 "$own/run.txt"
     exit $ran
     ;;
 esac
 
-crosspath drift "$deployment" --output look --force > look.txt 2> progress.txt 9>&-
+crosspath drift "$deployment" --output "$own/look" --force > "$own/look.txt" 2> "$own/progress.txt" 9>&-
 looked=$?
-cat progress.txt look.txt >> "$log"
+cat "$own/progress.txt" "$own/look.txt" >> "$log"
 note "the look ended with $looked"
 case $looked in
   0) ;;
   3)
-    if grep -q '"reference":""' look/drift.json; then
+    if grep -q '"reference":""' "$own/look/drift.json"; then
       echo "$deployment has no reference, so nothing is compared; measure it once, in the same place: crosspath run $spec --reference"
     fi
     ;;
   *)
-    cat look.txt
-    test $looked -eq 1 || tail -n 5 progress.txt
-    test $ran -eq 0 || { echo; echo "the run before it ended with $ran:"; tail -n 5 run.txt; }
+    cat "$own/look.txt"
+    test $looked -eq 1 || tail -n 5 "$own/progress.txt"
+    test $ran -eq 0 || { echo; echo "the run before it ended with $ran:"; tail -n 5 "$own/run.txt"; }
     ;;
 esac
 exit $looked

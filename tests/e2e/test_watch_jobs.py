@@ -24,26 +24,29 @@ FAKE = """\
 #!/bin/sh
 printf '%s\\n' "$*" >> "$CALLS"
 case $1 in
-  run) echo "what the run said"; exit "$RUN" ;;
+  run) echo "what the run said"; test -z "$ADVICE" || echo "$ADVICE" >&2; exit "$RUN" ;;
   drift)
-    mkdir -p look
-    printf '{"provider":{"status":"not enough","reference":"%s"}}' "$MEASURED" > look/drift.json
+    mkdir -p "$4"
+    printf '{"provider":{"status":"not enough","reference":"%s"}}' "$MEASURED" > "$4/drift.json"
     echo "what the look said"; echo "why it failed" >&2; exit "$LOOK" ;;
 esac
 """
 """Stands for ``crosspath``, ``gh`` and ``sudo``: writes down how it is called, and ends as it is told."""
+SAID = "what the run said\nnext: crosspath show\n"
 ISSUES = """\
 #!/bin/sh
 printf '%s\\n' "$*" >> "$CALLS"
 for last; do :; done
 case "$1 $2" in
-  "issue list") test ! -f issue.md || echo 7 ;;
-  "issue view") cat issue.md ;;
-  "issue create" | "issue edit") cp "$last" issue.md ;;
-  "issue close") rm issue.md ;;
+  "issue list") python -c 'import json, pathlib
+print(json.dumps([{"number": int(one.stem), "body": one.read_text()} for one in sorted(pathlib.Path("issues").glob("*.md"))]))' ;;
+  "issue view") cat "issues/$3.md" ;;
+  "issue create") mkdir -p issues; touch numbers; echo >> numbers; cp "$last" "issues/$(wc -l < numbers).md" ;;
+  "issue edit") cp "$last" "issues/$3.md" ;;
+  "issue close") rm "issues/$3.md" ;;
 esac
 """
-"""Stands for ``gh`` beside at most one open issue, whose text is ``issue.md``."""
+"""Stands for ``gh``: the text of the open issue N is ``issues/N.md``."""
 
 
 @dataclass
@@ -62,7 +65,7 @@ class Machine:
     @property
     def log(self) -> str:
         """What the job wrote down."""
-        (log,) = self.place.glob("watch-*.log")
+        (log,) = self.place.glob("watch-*/*.log")
         return log.read_text()
 
     def fake(self, name: str, script: str = FAKE) -> None:
@@ -78,6 +81,7 @@ class Machine:
             "PATH": f"{self.place / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
             "CALLS": str(self.place / "calls"),
             "MEASURED": "watch-20261118-1",
+            "ADVICE": "next: crosspath show",
         }
         whole = {**os.environ, **own, "RUN": str(run), "LOOK": str(look), **self.environment, **variables}
         return subprocess.run(words, cwd=self.place, env=whole, capture_output=True, text=True, check=False, timeout=300)
@@ -108,7 +112,7 @@ class TestScript:
         assert done.returncode == look
         assert done.stdout == {0: "", 3: "", 1: "what the look said\n"}.get(look, "what the look said\nwhy it failed\n")
         assert done.stderr == ""
-        assert machine.calls == [f"run {machine.place / 'watch.yaml'}", "drift bot --output look --force"]
+        assert machine.calls == [f"run {machine.place / 'watch.yaml'}", "drift bot --output watch-bot/look --force"]
 
     def test_without_a_reference_it_says_so(self, machine: Machine) -> None:
         """A day that waits for evidence is silent; one that can't ever have any says which command is missing."""
@@ -132,24 +136,35 @@ class TestScript:
         assert len(machine.calls) == 2
         told = machine.start(str(WATCH), "bot", "watch.yaml", run=run, look=4)
         assert told.returncode == 4
-        assert told.stdout == f"what the look said\nwhy it failed\n\nthe run before it ended with {run}:\nwhat the run said\n"
+        assert told.stdout == f"what the look said\nwhy it failed\n\nthe run before it ended with {run}:\n{SAID}"
 
     @pytest.mark.parametrize("run", [2, 130])
     def test_a_wrong_spec_ends_it(self, machine: Machine, run: int) -> None:
         """Where nothing could be evaluated at all there is no look, and the job says why with the run's own code."""
         done = machine.start(str(WATCH), "bot", "watch.yaml", run=run)
         assert done.returncode == run
-        assert done.stdout == f"bot could not be watched: crosspath run ended with {run}\nwhat the run said\n"
+        assert done.stdout == f"bot could not be watched: crosspath run ended with {run}\n{SAID}"
         assert len(machine.calls) == 1
 
     def test_it_does_not_overlap_itself(self, machine: Machine) -> None:
         """While one goes on a second one starts nothing, and says so."""
-        with (machine.place / "watch.lock").open("w") as lock:
+        (machine.place / "watch-bot").mkdir()
+        with (machine.place / "watch-bot" / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             done = machine.start(str(WATCH), "bot", "watch.yaml")
-        assert (done.returncode, machine.calls) == (4, [])
-        assert done.stderr == "bot could not be watched: the job before still goes on\n"
+            assert (done.returncode, machine.calls) == (4, [])
+            assert done.stderr == "bot could not be watched: the job before still goes on\n"
+            assert machine.start(str(WATCH), "another bot", "watch.yaml").returncode == 0
         assert machine.start(str(WATCH), "bot", "watch.yaml").returncode == 0
+
+    def test_deployments_of_one_directory_share_nothing(self, machine: Machine) -> None:
+        """Names that differ in a space, a slash or what stands for them have a log and a look each, in files of safe names."""
+        names = ["my bot", "my/bot", "my%20bot", "my_bot", "..."]
+        assert [machine.start(str(WATCH), name, "watch.yaml", MEASURED=name).returncode for name in names] == [0] * 5
+        looks = {path.parent.parent.name: path.read_text() for path in machine.place.glob("watch-*/look/drift.json")}
+        assert sorted(looks) == ["watch-...", "watch-my%20bot", "watch-my%2520bot", "watch-my%2Fbot", "watch-my_bot"]
+        assert len(set(looks.values())) == len(names)
+        assert len(list(machine.place.glob("watch-*/*.log"))) == len(names)
 
     def test_the_log_has_everything(self, machine: Machine) -> None:
         """Both commands with their output and codes, day after day, where nothing is printed, too."""
@@ -159,6 +174,7 @@ class TestScript:
             "bot: the run ended with 5",
             "bot: the look ended with 3",
             "what the run said",
+            "next: crosspath show",
             "what the look said",
             "why it failed",
         ):
@@ -168,14 +184,14 @@ class TestScript:
         """Cron has no environment to speak of: watch.env sets it, for the commands only."""
         (machine.place / "watch.env").write_text(f"CALLS='{machine.place}/others'\n")
         machine.start(str(WATCH), "bot", "watch.yaml")
-        assert (machine.place / "others").read_text().splitlines()[1] == "drift bot --output look --force"
+        assert (machine.place / "others").read_text().splitlines()[1] == "drift bot --output watch-bot/look --force"
         assert machine.calls == []
 
     def test_another_directory(self, machine: Machine) -> None:
         """Log, look and store may lie elsewhere than the spec."""
         (machine.place / "data").mkdir()
         assert machine.start("sh", str(WATCH), "bot", "watch.yaml", "data").returncode == 0
-        assert [path.name for path in (machine.place / "data").glob("watch*")].count("watch.lock") == 1
+        assert [path.name for path in (machine.place / "data").glob("watch-bot/lock")] == ["lock"]
         assert machine.calls[0] == f"run {machine.place / 'watch.yaml'}"
 
     @pytest.mark.parametrize("words", [(), ("bot",), ("bot", "missing.yaml")])
@@ -196,7 +212,7 @@ def test_the_crontab_calls_the_script(machine: Machine) -> None:
     assert [field.isdigit() or field == "*" for field in times] == [True] * 5
     shutil.copy(WATCH, machine.place / "watch.sh")
     assert machine.start("sh", "-c", command.replace("/srv/watch", str(machine.place)), look=1).returncode == 1
-    assert machine.calls[1] == "drift support-bot --output look --force"
+    assert machine.calls[1] == "drift support-bot --output watch-support-bot/look --force"
 
 
 # -- Kubernetes ------------------------------------------------------------------------------------------------------------
@@ -234,7 +250,7 @@ class TestKubernetes:
         here = script.replace("/watch/", f"{machine.place}/").replace(" /data ", f" {machine.place}/data ")
         done = machine.start(*container["command"], here, look=look, DEPLOYMENT="support-bot")
         assert done.returncode == code
-        assert machine.calls[1] == "drift support-bot --output look --force"
+        assert machine.calls[1] == "drift support-bot --output watch-support-bot/look --force"
         assert (done.stdout == "") == (look in (0, 3))
 
     def test_the_reference_is_measured_where_the_days_are(self, machine: Machine) -> None:
