@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
+from markdown_it import MarkdownIt
 
 from crosspath.catalogue import catalogue_tasks
 from crosspath.testing.openai_server import OpenAIServer, Received, Turn, answer
@@ -351,7 +352,7 @@ def test_github(watched: Watched, tmp_path: Path) -> None:
             continue
         done = runner.bash(script, variables | steps_environment(job, name))
         assert done.returncode == (1 if name == "Look for drift" else 0), f"{name}: {done.stdout}{done.stderr}"
-    assert (runner.place / "env").read_text() == "LOOK=1\n"
+    assert (runner.place / "env").read_text() == "LOOK=1\nARTIFACT=crosspath-drift support-bot\n"
     assert (runner.place / "summary.md").read_text().startswith("DRIFT (provider): support-bot")
     assert all((runner.place / "crosspath-drift" / name).exists() for name in ("drift.json", "drift.md", "figures/drift.png"))
     assert runner.calls[-1] == (
@@ -359,7 +360,7 @@ def test_github(watched: Watched, tmp_path: Path) -> None:
         " --body-file crosspath-drift/issue.md"
     )
     written = (runner.place / "crosspath-drift" / "issue.md").read_text()
-    assert re.match(r"<!-- crosspath alarms [0-9a-f]{16} -->\nDRIFT \(provider\): support-bot", written)
+    assert re.match(r'<!-- crosspath drift of "support-bot" alarms [0-9a-f]{16} -->\nDRIFT \(provider\): support-bot', written)
 
 
 def steps_environment(job: dict[str, Any], name: str) -> dict[str, str]:
@@ -375,7 +376,7 @@ def alarm(cause: str, level: str = "alarm", *, sentence: str = "", tasks: tuple[
 class TestIssue:
     """What is told of one deployment: one open issue."""
 
-    def told(self, machine: Machine, *alarms: dict[str, Any]) -> list[str]:
+    def told(self, machine: Machine, *alarms: dict[str, Any], text: str = "", **variables: str) -> list[str]:
         """The calls of ``gh`` that a day makes, but for questions."""
         job = yaml.safe_load((DEPLOY / "ci" / "github-watch.yml").read_text())
         name = "Open an issue, or write into the open one" if alarms else "Close the issue"
@@ -383,11 +384,11 @@ class TestIssue:
         look = machine.place / "crosspath-drift"
         look.mkdir(exist_ok=True)
         (look / "drift.json").write_text(json.dumps({"alarms": alarms}))
-        (look / "drift.md").write_text("".join(f"{one['sentence']}\n" for one in alarms))
+        (look / "drift.md").write_text(text or "".join(f"{one['sentence']}\n" for one in alarms))
         machine.fake("gh", ISSUES)
         before = len(machine.calls)
-        variables = without_expressions(job["env"]) | steps_environment(job, name) | {"GITHUB_REPOSITORY": "me/my-bot"}
-        done = machine.bash(step["run"], variables)
+        own = without_expressions(job["env"]) | steps_environment(job, name) | {"GITHUB_REPOSITORY": "me/my-bot"}
+        done = machine.bash(step["run"], own | variables)
         assert done.returncode == 0, done.stderr
         made = (call.split(" ")[:2] for call in machine.calls[before:])
         return [verb for topic, verb in made if topic == "issue" and verb not in ("list", "view")]
@@ -397,7 +398,7 @@ class TestIssue:
         worse = alarm("provider", sentence="-6.8 points", tasks=("a",))
         assert self.told(machine, worse) == ["create"]
         assert self.told(machine, worse | {"sentence": "-7.1 points", "tasks": ["a", "b"]}) == ["edit"]
-        assert (machine.place / "issue.md").read_text().endswith("-7.1 points\n")
+        assert (machine.place / "issues" / "1.md").read_text().endswith("-7.1 points\n")
         assert self.told(machine, alarm("toolchain", tasks=("c",)), worse) == ["comment", "edit"]
         assert self.told(machine, alarm("toolchain", tasks=("c", "d")), worse) == ["comment", "edit"]
         assert self.told(machine, alarm("toolchain", tasks=("c", "d")), worse, alarm("provider", "notice")) == ["edit"]
@@ -409,6 +410,35 @@ class TestIssue:
         assert self.told(machine) == ["close"]
         assert self.told(machine, alarm("configuration")) == ["create"]
 
+    def test_each_deployment_has_its_own(self, machine: Machine) -> None:
+        """What is found of one closes and overwrites nothing of another, also where one's name begins with the other's."""
+        assert self.told(machine, alarm("provider", sentence="A"), DEPLOYMENT="bot") == ["create"]
+        assert self.told(machine, DEPLOYMENT="bot two") == []
+        assert self.told(machine, alarm("provider", sentence="B"), DEPLOYMENT="bot two") == ["create"]
+        assert self.told(machine, alarm("provider", sentence="C"), DEPLOYMENT="bot two") == ["edit"]
+        texts = {path.stem: path.read_text().splitlines()[1] for path in machine.place.glob("issues/*.md")}
+        assert texts == {"1": "A", "2": "C"}
+        assert self.told(machine, DEPLOYMENT="bot") == ["close"]
+        assert [path.stem for path in machine.place.glob("issues/*.md")] == ["2"]
+
+    @pytest.mark.parametrize(("fence", "inside"), [("", False), ("```", True), ("~~~~", True)])
+    def test_a_long_look_is_cut(self, machine: Machine, fence: str, inside: bool) -> None:
+        """GitHub takes 65,536 characters: the text ends with a line of Markdown that says where the rest is, in no open fence."""
+        text = f"begin\n\n```text\n~~~\n```\n\n{fence}\n" + "\N{GRINNING FACE} line\n" * 10_000
+        assert self.told(machine, alarm("provider"), text=text) == ["create"]
+        written = (machine.place / "issues" / "1.md").read_text()
+        assert 55_000 < len(written) < 65_536
+        *_, block, _, last, _ = MarkdownIt().parse(written)
+        assert (block.type == "fence") == inside or block.type == "paragraph_open"
+        assert last.content.startswith("Cut here, because GitHub takes no longer text")
+
+    def test_a_usual_look_is_whole(self, machine: Machine) -> None:
+        """Nothing is cut, and a name that GitHub would take for an issue of another's repository looks the same and is none."""
+        self.told(machine, alarm("provider"), text="a/linux#1 is worse\n" * 3000)
+        written = (machine.place / "issues" / "1.md").read_text()
+        assert written.count("a/linux#\u200b1 is worse\n") == 3000
+        assert "Cut here" not in written
+
 
 @pytest.mark.parametrize(("look", "code"), [(0, 0), (1, 1), (3, 0), (4, 4), (5, 5)])
 def test_the_look_decides_about_the_github_job(machine: Machine, look: int, code: int) -> None:
@@ -416,8 +446,9 @@ def test_the_look_decides_about_the_github_job(machine: Machine, look: int, code
     job = yaml.safe_load((DEPLOY / "ci" / "github-watch.yml").read_text())
     steps = {step["name"]: step for step in job["jobs"]["watch"]["steps"] if "run" in step}
     variables = {**without_expressions(job["env"]), "GITHUB_ENV": str(machine.place / "env"), "LOOK": str(look)}
+    variables["DEPLOYMENT"] = "my/bot 1"
     assert machine.bash(steps["Look for drift"]["run"], variables).returncode == code
-    assert (machine.place / "env").read_text() == f"LOOK={look}\n"
+    assert (machine.place / "env").read_text() == f"LOOK={look}\nARTIFACT=crosspath-drift my%2Fbot 1\n"
     condition = steps["Open an issue, or write into the open one"]["if"]
     assert (f"env.LOOK == '{look}'" in condition) == (look in (1, 4))
     assert (f"env.LOOK == '{look}'" in steps["Close the issue"]["if"]) == (look == 0)
@@ -457,6 +488,34 @@ def test_the_first_day_without_a_reference(watched: Watched, tmp_path: Path) -> 
     assert done.returncode == 3, done.stdout + done.stderr
     assert done.stdout.startswith("forgotten has no reference"), done.stdout
     assert done.stdout.endswith(f": crosspath run {runner.place / 'watch.yaml'} --reference\n")
+
+
+def looks_of_ci() -> dict[str, str]:
+    """What each CI job does for its look."""
+    steps = yaml.safe_load((DEPLOY / "ci" / "github-watch.yml").read_text())["jobs"]["watch"]["steps"]
+    (github,) = [step["run"] for step in steps if step.get("name") == "Look for drift"]
+    gitlab = yaml.safe_load((DEPLOY / "ci" / "gitlab-watch.yml").read_text())["crosspath-watch"]
+    return {"github": github, "gitlab": gitlab["script"][1]}
+
+
+@pytest.mark.parametrize("system", ["github", "gitlab"])
+@pytest.mark.parametrize("look", [0, 1, 3, 4])
+@pytest.mark.parametrize("measured", ["", "watch-20261118-1"])
+def test_a_missing_reference_is_said_where_it_is_missing(machine: Machine, system: str, look: int, measured: str) -> None:
+    """A reference that can't be read (4) has no name in the look, too, and measuring another is not what mends that."""
+    script = looks_of_ci()[system]
+    done = machine.bash(script, {"DEPLOYMENT": "bot", "LOOK": str(look), "MEASURED": measured, "GITHUB_ENV": "/dev/null"})
+    assert done.returncode == (0 if system == "github" and look == 3 else look)
+    assert ("bot has no reference" in done.stdout) == (look == 3 and not measured)
+
+
+def test_jobs_of_two_deployments_wait_for_nobody() -> None:
+    """On GitHub a file is a deployment, on GitLab a job: what runs one after another has the one or the other in its name."""
+    github = yaml.safe_load((DEPLOY / "ci" / "github-watch.yml").read_text())
+    assert "${{ github.workflow_ref }}" in github["concurrency"]["group"]
+    assert "env.ARTIFACT" in github["jobs"]["watch"]["steps"][-1]["with"]["name"]
+    gitlab = yaml.safe_load((DEPLOY / "ci" / "gitlab-watch.yml").read_text())
+    assert "$DEPLOYMENT" in gitlab["crosspath-watch"]["resource_group"]
 
 
 CI_JOBS = {"github-watch.yml": ("jobs", "watch", "steps"), "gitlab-watch.yml": ("crosspath-watch", "script")}
