@@ -1,5 +1,7 @@
 """Which lines of a configuration's texts changed."""
 
+import pytest
+
 import builders
 import series
 from crosspath.pipeline.text_changes import SHOWN_LETTERS, SHOWN_LINES, changed_kinds, text_changes
@@ -39,6 +41,13 @@ def test_texts_that_are_equal_or_missing_are_left_out() -> None:
     assert text_changes(one, other, ["contract", "validator"]) == ()
     entry, facts = other
     assert text_changes(one, (entry, facts.model_copy(update={"contracts": ()})), ["contract"]) == ()
+
+
+@pytest.mark.parametrize(("old", "new"), [("a\r\nb\r\n", "a\nb\n"), ("a\nb\n", "a\nb"), ("a\nb\n", "a\u2028b\n")])
+def test_the_same_lines_with_other_ends(old: str, new: str) -> None:
+    """A text whose lines are the same is said to differ in what can't be seen: a heading alone would look like a fault."""
+    (found,) = text_changes(evaluation(old), evaluation(new), ["contract"])
+    assert found.lines == (" only line ends or invisible characters changed",)
 
 
 def test_a_new_text_is_cut() -> None:

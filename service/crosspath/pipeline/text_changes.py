@@ -14,6 +14,8 @@ SHOWN_LINES = 40
 """Of each diff."""
 SHOWN_LETTERS = 200
 """Of each line."""
+SAME_LINES = (" only line ends or invisible characters changed",)
+"""Stands for the lines of texts that have the same ones."""
 _FIELDS: Mapping[str, Kind] = {"contract": "contract", "transport": "path", "validator": "suite", "request_style": "style"}
 
 
@@ -34,7 +36,7 @@ def _changes(before: Side, after: Side, fields: Sequence[str]) -> Iterator[TextC
         old, new = _text(*before, field), _text(*after, field)
         if old is None or new is None or old.content == new.content:
             continue
-        found = list(unified_diff(old.content.splitlines(), new.content.splitlines(), n=1, lineterm=""))[2:]
+        found = list(unified_diff(old.content.splitlines(), new.content.splitlines(), n=1, lineterm=""))[2:] or SAME_LINES
         shown = tuple(line[:SHOWN_LETTERS] for line in found[:SHOWN_LINES])
         yield TextChange(kind=_FIELDS[field], name=new.name, lines=shown, left_out=max(0, len(found) - SHOWN_LINES))
 
