@@ -80,6 +80,14 @@ def test_the_spec_runs_the_chosen_tasks_in_one_cell(tmp_path: Path, evaluated: E
     assert f"8 of 20 tasks, chosen on {evaluated.id}:adaptive (2 trials a task)" in head
 
 
+def test_names_with_spaces_are_quoted_in_the_commands(tmp_path: Path, evaluated: Evaluation) -> None:
+    """What the written comment says can be pasted into a shell, as what the command prints: both names stand in quotes."""
+    asked = replace(ASKED, deployment="support bot")
+    head = watch(written_spec(tmp_path), evaluated, tmp_path / "my watch.yaml", asked).text.partition("name:")[0]
+    assert "#   crosspath run 'my watch.yaml' --reference\n" in head
+    assert "#   crosspath run 'my watch.yaml'; crosspath drift 'support bot'\n" in head
+
+
 def test_a_series_stays_in_its_experiment(tmp_path: Path, evaluated: Evaluation) -> None:
     """A spec that is of the deployment already is in an experiment, and its watch goes there; another deployment gets its own."""
     text = SPEC + "experiment: bots\ndeployment: {name: support-bot, candidate: adaptive}\n"

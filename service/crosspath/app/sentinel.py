@@ -220,15 +220,20 @@ def counted(trials: int) -> str:
     return f"{trials} trial{'s' * (trials != 1)}"
 
 
+def commands(file: str, deployment: str) -> tuple[str, str]:
+    """What runs a watch spec, and what looks at its deployment: words for a shell, with quotes where a name needs them."""
+    return f"crosspath run {shlex.quote(one_line(file))}", f"crosspath drift {shlex.quote(one_line(deployment))}"
+
+
 def _head(output: Path, deployment: str, asked: Asked, lines: Sequence[str]) -> str:
-    name = one_line(output.name)
+    run, drift = commands(output.name, deployment)
     comments = [
         f"Daily watch of {one_line(deployment)}: {asked.tasks} tasks, {counted(asked.trials)} of each a day.",
         *lines,
         "Few that never passed, because they can't drop; the others as many of each kind as there are, spread over families.",
         "That sample can't be their reference: what passed by luck was chosen more often. So measure one first:",
-        f"  crosspath run {name} --reference",
+        f"  {run} --reference",
         "and then every day (the exit code is that of drift: 0 no drift, 1 drift, 3 not enough yet, 4 could not measure):",
-        f"  crosspath run {name}; crosspath drift {shlex.quote(one_line(deployment))}",
+        f"  {run}; {drift}",
     ]
     return "".join(f"# {line}\n" for line in comments) + "\n"

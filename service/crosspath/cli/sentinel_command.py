@@ -1,6 +1,5 @@
 """``crosspath sentinel``: choose tasks for a daily watch, and write the spec that runs them."""
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -57,11 +56,12 @@ def sentinel(
 
 def _tell(written: "Written") -> None:
     from crosspath.app.plan_watch import watch_lines
+    from crosspath.app.sentinel import commands
 
     file = one_line(str(written.file))
     first, *rest = written.lines
     lines = [f"{file}: {first}", *(f"  {line}" for line in rest)]
     lines += [f"  {one_line(task.task)}  passed {task.passed} of {task.trials}" for task in written.chosen]
-    run, drift = f"crosspath run {shlex.quote(file)}", f"crosspath drift {shlex.quote(written.watch['deployment'])}"
+    run, drift = commands(str(written.file), written.watch["deployment"])
     lines += [*watch_lines(written.watch), f"next: {run} --reference", f"then every day: {run}; {drift}"]
     say("\n".join(lines))
