@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import series
-from crosspath.analysis.drift_alarms import NOT_EXECUTED, alarms
+from crosspath.analysis.drift_alarms import alarms
 from crosspath.app.drifting import not_executed
 from crosspath.escaping import one_line
 from crosspath.types.drift import Alarm
@@ -57,8 +57,7 @@ class TestConfiguration:
         assert alarm.sentence.endswith("a difference of scores across it is no change of the provider's")
         assert alarm.next_step == (
             "change it back, or measure what is deployed now with enough trials and gate that: crosspath run SPEC --reference"
-            f" (it accepts the change in the watch), then crosspath gate POLICY --candidate latest --baseline {REFERENCE};"
-            f" crosspath compare {REFERENCE} {evaluation(60)} takes the difference apart"
+            f" (it accepts the change in the watch), then crosspath gate POLICY --candidate latest --baseline {REFERENCE}"
         )
 
     def test_many_fields(self) -> None:
@@ -179,7 +178,7 @@ class TestProvider:
         assert (alarm.cause, alarm.level) == ("provider", "alarm")
         assert alarm.sentence == (
             "provider: support-bot answers worse, found on 2026-11-20: -12.8 points [-19.8, -5.8] over the last 7 days"
-            f" on 24 tasks against the reference {REFERENCE}, most on quoting/a, heredoc/b;"
+            f" on 2 tasks against the reference {REFERENCE}, most on quoting/a, heredoc/b;"
             " the served model changed from x-0501 to x-1101 on 2026-11-19"
         )
         assert alarm.tasks == ("quoting/a", "heredoc/b")
@@ -244,7 +243,8 @@ class TestProvider:
     def test_too_little(self) -> None:
         """That too little was observed is said once."""
         sentence = "no change found, and too little was observed: a drop would be found with a chance of about 37 %"
-        assert only(None, None, provider(status="not enough", sentence=sentence)).sentence == f"provider: {sentence}"
+        too_little = provider(status="not enough", sentence=sentence, why="too little")
+        assert only(None, None, too_little).sentence == f"provider: {sentence}"
         reference = "there is nothing to compare with"
         alarm = only(None, None, provider(status="not enough", sentence=reference))
         assert alarm.sentence == f"provider: not enough was observed: {reference}"
@@ -253,7 +253,7 @@ class TestProvider:
         """It is said once, with the endpoint and the daily job to look at."""
         why = "100 % of the trials of w have no verdict (24 timeout)"
         days = (watch_day(60, used=False, why_not=why),)
-        fields = {"unmeasured_today": why, "days": days}
+        fields = {"why": "day", "unmeasured_today": why, "days": days}
         alarm = only(None, None, provider(status="could not measure", sentence=f"could not measure: {why}", **fields))
         assert (alarm.level, alarm.sentence) == ("unmeasured", f"provider: nothing is known of today: {why}")
         assert alarm.next_step == (
@@ -262,19 +262,12 @@ class TestProvider:
 
     def test_nothing_is_known_of_today_beside_a_finding(self) -> None:
         """A finding stays; that nothing is known of today is a line of its own behind it."""
-        moved, today = found(None, None, provider(-0.128, 49, unmeasured_today="the newest evaluation is of 2026-11-28."))
+        stopped = provider(-0.128, 49, why="stopped", unmeasured_today="the newest evaluation is of 2026-11-28.")
+        moved, today = found(None, None, stopped)
         assert (moved.level, today.level) == ("alarm", "unmeasured")
         assert "today" not in moved.sentence
         assert today.sentence == "provider: nothing is known of today: the newest evaluation is of 2026-11-28"
         assert today.next_step == "see to it that the daily job runs: crosspath run SPEC"
-
-    def test_a_day_whose_programs_were_not_looked_at(self) -> None:
-        """Where the frozen replies have to be executed first, the step is that of the toolchain's part."""
-        why = "its programs are others than the reference's, and the frozen replies were not executed with them"
-        days = (watch_day(60, used=False, why_not=why),)
-        tools = toolchain(status="could not measure", sentence=f"could not measure: {NOT_EXECUTED}")
-        _, today = found(None, tools, provider(status="could not measure", unmeasured_today=why, days=days))
-        assert today.next_step == "leave --no-replay out: crosspath drift support-bot; then the day counts"
 
 
 def test_two_causes_at_once() -> None:

@@ -17,7 +17,6 @@ from crosspath.types.drift import (
     ConfigurationChange,
     ConfigurationDrift,
     DriftCause,
-    PartStatus,
     ProviderDrift,
     Signal,
     ToolchainDrift,
@@ -27,16 +26,15 @@ from crosspath.types.results import Estimate
 
 _LEVELS = ("alarm", "unmeasured", "notice")
 _CAUSES = ("configuration", "toolchain", "provider")
-SERVED = ("model.served", "model.fingerprint")
-"""Fields that an endpoint says of itself."""
-_NO_NEWS = ("trials", "commit", "dirty")
-"""A day has other trials than its reference anyway, and whose code is committed says nothing of what is deployed."""
+_NO_NEWS = ("commit", "dirty")
+"""Whose code is committed says nothing of what is deployed."""
 _NEW_REFERENCE = "crosspath run SPEC --reference"
+_DECIDE_FIRST = f"decide about the configuration first; then {_NEW_REFERENCE}"
 _AGAIN_COMMAND = "crosspath run SPEC"
 _AGAIN = f"go on evaluating it: {_AGAIN_COMMAND}"
 _MEASURE = f"measure a reference: {_NEW_REFERENCE}"
-NOT_EXECUTED = "the frozen replies were not executed"
-"""Why the toolchain has no answer where nobody asked for one."""
+_NO_BASELINE = "REFERENCE"
+"""Stands in a command where there is no reference."""
 _MOST_PROGRAMS = 2
 """So many stand in a sentence; the table has all of them."""
 
@@ -62,9 +60,10 @@ class _Look:
 
     @property
     def reference(self) -> str:
-        """Which evaluation is the reference, in words."""
-        named = self.provider.reference or self.toolchain.frozen
-        return f"the reference {one_line(named)}" if named else "the reference"
+        """What it is measured from, in words: without a reference the first evaluation."""
+        part = self.configuration
+        what = "the reference" if part.base_is_reference else "the first evaluation"
+        return f"{what} {one_line(part.base or self.provider.reference)}".rstrip()
 
     @property
     def newest(self) -> str:
@@ -74,15 +73,17 @@ class _Look:
     @property
     def regate(self) -> str:
         """The commands that say whether what is deployed now may stay: one day has too few trials for a gate."""
+        named = self.provider.reference_run or self.provider.reference
+        first = "" if named else f"; {_NO_BASELINE} is what was deployed before, with enough trials: measure it first"
         return (
             f"{_NEW_REFERENCE} (it accepts the change in the watch), then"
-            f" crosspath gate POLICY --candidate latest --baseline {self.named}"
+            f" crosspath gate POLICY --candidate latest --baseline {self.named}{first}"
         )
 
     @property
     def named(self) -> str:
         """The reference as a command names it: by its run where its id alone does not tell."""
-        return as_word(self.provider.reference_run or self.provider.reference or self.toolchain.frozen or "REFERENCE")
+        return as_word(self.provider.reference_run or self.provider.reference or _NO_BASELINE)
 
 
 # -- configuration -------------------------------------------------------------------------------------------------------
@@ -93,7 +94,7 @@ def _configuration(look: _Look) -> Iterator[Alarm]:
     if part.status == "drift":
         yield _broken(look)
     elif part.status != "no drift":
-        yield _unmeasured("configuration", part.status, part.sentence, _AGAIN if look.provider.reference else _MEASURE)
+        yield _unmeasured("configuration", part, _AGAIN if look.provider.reference else _MEASURE)
     if part.edited_tasks and part.status != "drift":
         tasks = listed(part.edited_tasks)
         yield Alarm(
@@ -124,23 +125,17 @@ def _broken(look: _Look) -> Alarm:
         cause="configuration",
         level="alarm",
         sentence=f"configuration: {changed}{edited}: a difference of scores across it is no change of the provider's",
-        next_step=f"change it back, or measure what is deployed now with enough trials and gate that: {look.regate}"
-        f"{_compared(look)}",
+        next_step=f"change it back, or measure what is deployed now with enough trials and gate that: {look.regate}",
         fields=fields,
         tasks=part.edited_tasks,
     )
 
 
-def _compared(look: _Look) -> str:
-    if not (look.newest and look.provider.reference):
-        return ""
-    return f"; crosspath compare {look.named} {as_word(look.newest)} takes the difference apart"
-
-
 def _idle(look: _Look) -> list[ConfigurationChange]:
-    """What changed with the newest evaluation and matters to nothing."""
+    """What changed with the newest evaluation and matters to nothing. Edited tasks have a notice of their own, and a day has
+    other trials than its reference anyway."""
     changed = (one for one in look.configuration.timeline if one.bearing == "none" and one.evaluation == look.newest)
-    return [one for one in changed if one.difference.field not in _NO_NEWS]
+    return [one for one in changed if one.difference.axis != "tasks" and one.difference.field not in _NO_NEWS]
 
 
 def _dated(differences: Sequence[FieldDifference], timeline: Sequence[ConfigurationChange]) -> str:
@@ -162,7 +157,7 @@ def _toolchain(look: _Look) -> Iterator[Alarm]:
     if part.status == "drift":
         yield _flipped(look)
     elif part.status != "no drift":
-        yield _unmeasured("toolchain", part.status, part.sentence, _to_execute(look))
+        yield _unmeasured("toolchain", part, _to_execute(look))
     elif part.changed:
         yield Alarm(
             cause="toolchain",
@@ -178,9 +173,16 @@ def _to_execute(look: _Look) -> str:
     """What gives the toolchain's part an answer."""
     if not look.toolchain.frozen:
         return _MEASURE
-    if look.toolchain.sentence.rstrip(".").endswith(NOT_EXECUTED):
+    if look.toolchain.why == "not asked for":
         return f"leave --no-replay out: crosspath drift {as_word(look.deployment)}"
     return "crosspath doctor says whether replies can be executed here; then look again"
+
+
+def _to_execute_as_there(look: _Look) -> str:
+    """What has the frozen replies executed with the programs of the newest day."""
+    if look.toolchain.status == "could not measure":
+        return _to_execute(look)
+    return f"look where the daily job runs, with its programs: crosspath drift {as_word(look.deployment)}"
 
 
 def _flipped(look: _Look) -> Alarm:
@@ -241,9 +243,8 @@ def _provider(look: _Look) -> Iterator[Alarm]:
     if part.unmeasured_today:
         yield _unknown_today(look)
     elif part.status != "no drift":
-        yield _unmeasured("provider", part.status, part.sentence, _to_measure(look))
-    served = _served(look.configuration)
-    if served:
+        yield _unmeasured("provider", part, _to_measure(look))
+    if served := [one for one in _served(look.configuration) if _answers_anew(one.difference)]:
         yield Alarm(
             cause="provider",
             level="notice",
@@ -278,8 +279,7 @@ def _moved(look: _Look) -> Alarm:
         cause="provider",
         level="alarm",
         sentence=f"provider: {look.deployment} answers {direction}, found on {part.found_on or 'an unknown day'}: "
-        f"{_sizes(part)} on {part.tasks} task{'s' * (part.tasks != 1)} against {look.reference}{most}"
-        + "".join(f"; {words}" for words in behind),
+        f"{_sizes(part)}{_compared_tasks(part)} against {look.reference}{most}" + "".join(f"; {words}" for words in behind),
         next_step=_against(look, served),
         fields=tuple(one.difference.field for one in served),
         tasks=tasks,
@@ -311,6 +311,12 @@ def _interval(change: Estimate | None) -> str:
     return f"{points(change.value)} points{ends}"
 
 
+def _compared_tasks(part: ProviderDrift) -> str:
+    """Those of the change: a watch that was reduced compares fewer tasks than its reference has."""
+    compared = len(part.task_changes)
+    return f" on {compared} task{'s' * (compared != 1)}" if compared else ""
+
+
 def _moved_tasks(part: ProviderDrift) -> tuple[str, ...]:
     """Tasks that moved in the direction of the whole, the largest first."""
     sign = -1 if part.direction == "worse" else 1
@@ -330,6 +336,12 @@ def _served(part: ConfigurationDrift) -> list[ConfigurationChange]:
     net = {one.field: one for one in part.since_reference}
     last = {one.difference.field: one for one in part.timeline if one.bearing == "provider" and one.difference.field in net}
     return [one.model_copy(update={"difference": net[field]}) for field, one in sorted(last.items(), reverse=True)]
+
+
+def _answers_anew(difference: FieldDifference) -> bool:
+    """Whether a name answers that did not before. Where several answer in turn, a day need not see all of them: that is news only
+    beside a change of the pass rate."""
+    return not set(difference.b.split(", ")) <= set(difference.a.split(", "))
 
 
 def _served_words(served: Iterable[ConfigurationChange]) -> str:
@@ -356,7 +368,7 @@ def _to_measure(look: _Look) -> str:
     """What gives the provider's part an answer."""
     part = look.provider
     if look.configuration.status == "drift":
-        return f"decide about the configuration first; then {_NEW_REFERENCE}"
+        return _DECIDE_FIRST
     return _AGAIN if part.reference and part.status == "not enough" else _MEASURE
 
 
@@ -367,18 +379,22 @@ def _unknown_today(look: _Look) -> Alarm:
 
 
 def _to_measure_today(look: _Look) -> str:
-    days = look.provider.days
-    if not days or days[-1].used:
+    why = look.provider.why
+    if why == "configuration":
+        return _DECIDE_FIRST
+    if why == "stopped":
         return f"see to it that the daily job runs: {_AGAIN_COMMAND}"
-    if look.toolchain.status == "could not measure" and "frozen replies" in days[-1].why_not:
-        return f"{_to_execute(look)}; then the day counts"
+    if why == "unreadable":
+        return f"see to it that it can be read, or measure today once more: {_AGAIN_COMMAND}"
+    if why == "programs":
+        return f"{_to_execute_as_there(look)}; then the day counts"
     newest = as_word(look.newest or "latest")
     return f"check the endpoint and the daily job (crosspath report {newest} says what failed), then {_AGAIN_COMMAND}"
 
 
-def _unmeasured(cause: DriftCause, status: PartStatus, sentence: str, step: str) -> Alarm:
-    words = "not enough was observed" if status == "not enough" else "could not measure"
-    said = one_line(sentence).rstrip(".").removeprefix(f"{words}: ")
-    # A sentence may say so itself.
-    before = "" if status == "not enough" and "too little was observed" in said else f"{words}: "
+def _unmeasured(cause: DriftCause, part: ConfigurationDrift | ToolchainDrift | ProviderDrift, step: str) -> Alarm:
+    words = "not enough was observed" if part.status == "not enough" else "could not measure"
+    said = one_line(part.sentence).rstrip(".").removeprefix(f"{words}: ")
+    # Such a sentence says so itself.
+    before = "" if isinstance(part, ProviderDrift) and part.why == "too little" else f"{words}: "
     return Alarm(cause=cause, level="unmeasured", sentence=f"{cause}: {before}{said}", next_step=step)

@@ -9,24 +9,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from crosspath.analysis.drift_naming import field_words, listed
 from crosspath.dates import day_of
-from crosspath.escaping import one_line
 from crosspath.pipeline.axes import UNSET, CellFields, Fields, differences
 from crosspath.types import FieldDifference, digest
 from crosspath.types.drift import Bearing, ConfigurationChange, ConfigurationDrift, SeriesEntry
 
 NOW = "now"
 """Stands for an evaluation where the toolchain was looked at, and none was made."""
-SHOWN_FIELDS = 4
-"""So many are named in the sentence."""
-SHOWN_LETTERS = 40
-"""So much of a value is shown in the sentence; of a digest 12."""
 _DERIVED = ("spec.digest", "lock.digest")
 """Digests of all the others."""
 _WITHOUT_EFFECT = ("name", "kind", "commit", "dirty")
 _SERVED = ("model.served", "model.fingerprint")
 _OF_A_REPLAY = ("toolchain.", "packages.")
-_DIGEST_LETTERS = 64
 
 
 def configuration_drift(
@@ -44,6 +39,8 @@ def configuration_drift(
     return ConfigurationDrift(
         status="drift" if found.breaking else "no drift" if found.measured else "not enough",
         sentence=" ".join(found.sentences()),
+        base=found.base.evaluation,
+        base_is_reference=reference is not None,
         timeline=found.timeline,
         since_reference=tuple(one for one in found.net if bearing_of(one) != "none"),
         breaking=found.breaking,
@@ -146,18 +143,12 @@ def _differences(before: _Seen, after: _Seen) -> tuple[FieldDifference, ...]:
 
 
 def _judged(one: FieldDifference, a: Fields, b: Fields) -> FieldDifference:
-    """As it counts over time: a name that answered before is no news, and an unknown field is not taken for harmless."""
-    if one.field in _SERVED and _names(one.b) <= _names(one.a):
-        return one.model_copy(update={"inert": True, "why": "it answered before, too, beside others"})
+    """As it counts over time: an unknown field is not taken for harmless."""
     if one.axis != "names and code" or one.field in _WITHOUT_EFFECT:
         return one
     if one.field in a and one.field in b:
         return one.model_copy(update={"inert": False, "why": "a field of which it is not known that it can't matter"})
     return one.model_copy(update={"why": "one of the two evaluations does not record it"})
-
-
-def _names(served: str) -> frozenset[str]:
-    return frozenset(served.split(", "))
 
 
 def _explained(changed: Sequence[FieldDifference]) -> Iterator[FieldDifference]:
@@ -184,7 +175,7 @@ def _task_difference(before: _Seen, after: _Seen) -> tuple[FieldDifference, ...]
 
 def _told_tasks(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
     if edited := _edited(before, after):
-        yield f"edited and set apart: {_some(edited)}"
+        yield f"edited and set apart: {listed(edited)}"
     if added := len(after.keys() - before.keys()):
         yield f"{added} added, not compared"
     if gone := len(before.keys() - after.keys()):
@@ -253,11 +244,10 @@ class _Found:
         if changed := [one for one in self.net if bearing_of(one) == "provider"]:
             yield f"Changed, too: {self._named(changed)}; only replies tell what it did."
         if self.edited:
-            yield f"Edited and set apart: {_some(self.edited)}."
+            yield f"Edited and set apart: {listed(self.edited)}."
 
     def _named(self, changed: Sequence[FieldDifference]) -> str:
-        named = [f"{one_line(one.field)} ({_shown(one.a)} -> {_shown(one.b)}, {self._when(one)})" for one in changed]
-        return _some(named)
+        return listed([field_words(one, f", {self._when(one)}") for one in changed])
 
     def _when(self, one: FieldDifference) -> str:
         """The day on which its value of now was seen first, after the last change of it."""
@@ -274,15 +264,3 @@ def _changes(before: _Seen, after: _Seen) -> Iterator[ConfigurationChange]:
             difference=one,
             bearing=bearing_of(one),
         )
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - SHOWN_FIELDS
-    return ", ".join(map(one_line, names[:SHOWN_FIELDS])) + (f" and {more} more" if more > 0 else "")
-
-
-def _shown(value: str) -> str:
-    if len(value) == _DIGEST_LETTERS and set(value) <= set("0123456789abcdef"):
-        return value[:12]
-    line = one_line(value)
-    return line if len(line) <= SHOWN_LETTERS else f"{line[:SHOWN_LETTERS]}…"
