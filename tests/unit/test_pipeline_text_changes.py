@@ -50,6 +50,20 @@ def test_the_same_lines_with_other_ends(old: str, new: str) -> None:
     assert found.lines == (" only line ends or invisible characters changed",)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "lines"),
+    [
+        ("Quote it.", "Don't quote it.", ("Quote it.", "Don't quote it.")),
+        ("Quote it.", "", ("Quote it.", "")),
+        ("Quote it." + "z" * 300, "Do.", ("Quote it." + "z" * 127, "Do.")),
+    ],
+)
+def test_an_edit_far_behind_in_a_long_line(old: str, new: str, lines: tuple[str, str]) -> None:
+    """A prompt in one line is shown where it was edited, not twice with the same beginning."""
+    (found,) = text_changes(evaluation("y" * 999 + old), evaluation("y" * 999 + new), ["contract"])
+    assert found.lines[1:] == tuple(f"{mark}...{'y' * 60}{line}" for mark, line in zip("-+", lines, strict=True))
+
+
 def test_a_new_text_is_cut() -> None:
     """Hundreds of long lines don't bury the look; the number of those that are left out is said."""
     (found,) = text_changes(evaluation("x\n"), evaluation("".join(f"{n}{'y' * 999}\n" for n in range(300))), ["contract"])
