@@ -4,8 +4,11 @@ import hashlib
 import os
 import pickle
 import re
+import shutil
+import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -436,3 +439,32 @@ def test_without_bubblewrap() -> None:
     """Where bubblewrap is missing nothing is executed, and the message says what to install."""
     with pytest.raises(SandboxError, match="apt-get install -y bubblewrap"):
         BubblewrapSandbox(program="no-bwrap-here").run([job(shell("true"))])
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("echo not today >&2; exit 3", "--version ended with 3: not today"),
+        ("exit 1", "--version ended with 1: without a word"),
+        (None, "--version does not answer: .*Exec format error"),
+    ],
+)
+def test_a_bubblewrap_that_does_not_say_its_version(tmp_path: Path, script: str | None, told: str) -> None:
+    """A broken program is a fault of the sandbox, in one line."""
+    program = tmp_path / "bwrap"
+    program.write_bytes(b"\0" if script is None else f"#!/bin/sh\n{script}\n".encode())
+    program.chmod(0o755)
+    with pytest.raises(SandboxError, match=told):
+        BubblewrapSandbox(program=str(program)).run([job(shell("true"))])
+
+
+def test_a_version_that_is_no_text() -> None:
+    """Bytes that are not UTF-8 are kept as escapes."""
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory).chmod(0o755)  # the sandbox is started by somebody else than root
+        program = Path(directory, "bwrap")
+        program.write_text(
+            f'#!/bin/sh\n[ "$1" != --version ] || {{ printf \'b\\377\'; exit; }}\nexec {shutil.which("bwrap")} "$@"\n'
+        )
+        program.chmod(0o755)
+        assert BubblewrapSandbox(program=str(program)).describe().sandbox == r"b\xff"

@@ -12,6 +12,7 @@ import pytest
 from builders import evaluation
 from crosspath.app.evaluation import Evaluation
 from crosspath.catalogue import catalogue_tasks
+from crosspath.cli import entry
 from crosspath.cli.entry import run
 from crosspath.cli.finishing import document_of, exit_code, finish
 from crosspath.cli.output import OutputClosed, print_table, progress_counts, remark, say
@@ -297,3 +298,14 @@ def test_output_that_cant_be_written_is_one_line(command: str, redirection: str,
     done = subprocess.run(["bash", "-c", line], stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     assert done.returncode == 5
     assert re.fullmatch(rf"crosspath: standard output can't be written: {reason}.*\n", done.stderr)
+
+
+def test_what_nobody_expected_is_no_verdict(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A fault of the program itself ends with 5 and shows where; Python's own code would say FAIL or drift."""
+    monkeypatch.setattr(entry, "run", lambda: {}["no such key"])
+    with pytest.raises(SystemExit) as ended:
+        entry.main()
+    told = capsys.readouterr().err
+    assert ended.value.code == 5
+    assert "KeyError" in told
+    assert told.endswith("crosspath: this is a fault of crosspath itself; nothing was decided\n")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from crosspath.pipeline.drift import Material, as_of, frozen_of, judge_drift, measured_toolchains, reference_of, touched_tasks
-from crosspath.types.drift import Drift, Flip, SeriesEntry, SeriesHistory, ToolchainDrift, UnreadableEntry, WatchRules
+from crosspath.types.drift import Drift, EntryTrial, Flip, SeriesEntry, SeriesHistory, ToolchainDrift, UnreadableEntry, WatchRules
 from series import DAY_S, NEW, NOON, OLD, TASKS, configured, entry, evidence_of, executed, reference, unmeasured
 
 EDITED = configured(contract__digest="f" * 64)
@@ -101,6 +101,35 @@ class TestNoAnswer:
         assert look(reference(), unmeasured(entry(1), 0.125)).provider.status != "could not measure"
         assert look(reference(), unmeasured(entry(1), 0.375)).provider.status == "could not measure"
 
+    def test_a_day_without_any_verdict(self) -> None:
+        """However much may be missing: where all is unstable, or lost, nothing was measured."""
+        shaky = entry(15).model_copy(update={"trials": tuple(_shaky(trial) for trial in entry(15).trials)})
+        lost = unmeasured(entry(15))
+        for nothing, rules in ((shaky, WatchRules()), (lost, WatchRules(max_missing=1))):
+            found = look(reference(rules=rules), *days(1, 14), nothing)
+            assert (found.provider.status, found.exit_code) == ("could not measure", 4)
+            assert "no trial of watch-015 has a verdict" in found.provider.sentence
+
+    def test_a_good_morning_and_a_dead_server_in_the_evening(self) -> None:
+        """The newest evaluation of a date is what is known of now; the earlier one of that date still counts."""
+        evening = unmeasured(entry(14)).model_copy(update={"evaluation": "watch-014b", "created_at": NOON + 14.3 * DAY_S})
+        found = look(reference(), *days(1, 14), evening)
+        assert (found.provider.status, found.provider.days[-1].used) == ("could not measure", True)
+        assert "of the trials of watch-014b have no verdict" in found.provider.unmeasured_today
+
+    def test_most_tasks_are_gone(self) -> None:
+        """What is left of the watch is no answer about its reference; half of it is."""
+        for kept, status in ((3, "could not measure"), (4, "no drift")):
+            fewer = {task: digest for task, digest in reference().tasks.items() if task in TASKS[:kept]}
+            small = [_only(entry(number, trials=2), fewer) for number in range(8, 22)]
+            found = look(reference(), *days(1, 7), *small).provider
+            assert found.status == status
+            assert found.tasks == kept
+        assert (
+            "5 not evaluated any more"
+            in look(reference(), *days(1, 7), _only(entry(8), dict(list(fewer.items())[:3]))).provider.sentence
+        )
+
     def test_a_daily_run_that_stopped(self) -> None:
         """A newest evaluation of last week says nothing of today."""
         found = look(reference(), *days(1, 5), after_days=7)
@@ -170,7 +199,15 @@ class TestConfiguration:
         found = look(reference(), *days(1, 3), *days(4, 9, 0.0, configuration=EDITED))
         assert (found.configuration.status, found.provider.status, found.exit_code) == ("drift", "could not measure", 1)
         assert "contract.digest" in found.provider.sentence
-        assert found.provider.change is None
+        assert [day.used for day in found.provider.days] == [True] * 3 + [False] * 6
+
+    def test_a_finding_stays_behind_an_edit(self) -> None:
+        """Worse answers that were found before somebody edited the contract are not made undone by that."""
+        worse = days(1, 10, 0.5, trials=2)
+        before, after = look(reference(), *worse), look(reference(), *worse, *days(11, 12, configuration=EDITED))
+        assert (after.configuration.status, after.provider.status) == ("drift", "drift")
+        assert after.provider.found_on == before.provider.found_on
+        assert "contract.digest" in after.provider.unmeasured_today
 
     def test_days_with_another_configuration_that_was_taken_back(self) -> None:
         """They are left out with the reason, the others count."""
@@ -277,6 +314,16 @@ class TestToolchain:
             found = look(first, *days(1, 14), toolchain=foreign).provider
             assert (found.status, found.set_apart) == ("no drift", {})
 
+    def test_replies_that_turn_with_the_same_programs(self) -> None:
+        """All replies of two tasks turn, and no recorded program differs: whatever it is, it is not the provider's doing."""
+        unstable = tuple((task, index) for task in TASKS[:2] for index in range(10))
+        failing = {task: 0.0 if task in TASKS[:2] else 1.0 for task in TASKS}
+        turned = [entry(number, failing, trials=2) for number in range(1, 15)]
+        found = look(reference(), *turned, toolchain=executed(unstable=unstable)).provider
+        assert (found.status, set(found.set_apart)) == ("no drift", set(TASKS[:2]))
+        few = executed(unstable=unstable[:4])
+        assert look(reference(), *turned, toolchain=few).provider.status == "drift"
+
     def test_a_single_replay_is_no_flip(self) -> None:
         """A reply that came out otherwise once with the programs of some days was interrupted: its task is compared."""
         first = reference()
@@ -303,6 +350,16 @@ class TestToolchain:
         assert touched_tasks(first, executed(evidence=evidence), NEW) == (TASKS[0],)
         shaky = tuple((TASKS[0], index) for index in range(10))
         assert touched_tasks(first, executed(evidence=evidence, unstable=shaky), NEW) == ()
+
+
+def _shaky(trial: EntryTrial) -> EntryTrial:
+    return trial.model_copy(update={"passed": None, "unstable": True})
+
+
+def _only(found: SeriesEntry, tasks: dict[str, str]) -> SeriesEntry:
+    """The same evaluation of fewer tasks."""
+    trials = tuple(trial for trial in found.trials if trial.task in tasks)
+    return found.model_copy(update={"tasks": tasks, "trials": trials})
 
 
 class TestProvider:

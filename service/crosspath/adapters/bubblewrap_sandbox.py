@@ -29,6 +29,8 @@ INSTALL_HINT = (
     "bubblewrap is not installed; run: sudo apt-get install -y bubblewrap (dnf, apk and pacman call it bubblewrap, too)"
 )
 
+ANSWERS_IN_S = 10.0
+"""So long bubblewrap may take to say its version."""
 _FILTERING = Path("/proc/sys/kernel/seccomp/actions_avail")
 """Is there where the kernel can filter system calls."""
 
@@ -164,8 +166,24 @@ def _open_cage(program: str, limits: SandboxLimits) -> Cage:
     jobs = spawner.open(f"{spawner.base}/job")
     calls = filter_program(os.uname().machine) if _FILTERING.exists() else None
     enforced, missing = _limits(cgroup.limits if cgroup else (), rlimits, calls)
-    version = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    version = _version_of(path)
     return Cage(spawner, cgroup, os.fsencode(path), system_arguments(spawner.base), version, jobs, calls, enforced, missing)
+
+
+def _version_of(program: str) -> str:
+    """What the program calls itself.
+
+    Raises:
+        SandboxError: it can't be started, fails, or does not end.
+    """
+    try:
+        done = subprocess.run([program, "--version"], capture_output=True, errors="backslashreplace", timeout=ANSWERS_IN_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SandboxError(f"{program} --version does not answer: {error}") from error
+    if done.returncode:
+        said = " ".join(f"{done.stdout} {done.stderr}".split())[:200] or "without a word"
+        raise SandboxError(f"{program} --version ended with {done.returncode}: {said}")
+    return done.stdout.strip()
 
 
 def _counts_processes_per_namespace() -> bool:

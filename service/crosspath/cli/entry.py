@@ -1,6 +1,7 @@
 """The command tree, and the one place where errors become exit codes."""
 
 import sys
+import traceback
 from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, Any
@@ -47,7 +48,12 @@ def main() -> None:
     open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # pyright: ignore - a terminal that can't show it gets an escape
-    sys.exit(run())
+    try:
+        code = run()
+    except Exception:  # noqa: BLE001 - Python's own exit code for what nobody expected is 1, which says FAIL or drift
+        traceback.print_exc()
+        code = _complain("this is a fault of crosspath itself; nothing was decided", EXIT_INFRASTRUCTURE)
+    sys.exit(code)
 
 
 @cache

@@ -34,6 +34,8 @@ LEAST_SHARE = 0.5
 must have been seen with a toolchain before days with it count."""
 EDITED = "edited since the reference"
 OTHER_PROGRAMS = "its programs are others than the reference's, and the frozen replies were not executed with them"
+GONE = "not evaluated any more"
+RACY = "most of its frozen replies come out both ways with the same programs"
 TOUCHED = "its frozen replies come out otherwise with other programs"
 CLOCKS_APART_S = 600.0
 """So much may the clocks of two machines differ."""
@@ -140,6 +142,8 @@ def _problem(entry: SeriesEntry, rules: WatchRules) -> str:
         return f"the control of {entry.evaluation} is broken: its instrument can't be trusted"
     if entry.missing_share > rules.max_missing:
         return f"{100 * entry.missing_share:.0f} % of the trials of {entry.evaluation} have no verdict{_faults(entry)}"
+    if all(trial.passed is None for trial in entry.trials):
+        return f"no trial of {entry.evaluation} has a verdict{_faults(entry)}"
     return ""
 
 
@@ -173,6 +177,7 @@ class _Provider:
         why, words = self._not_today(days)
         if not why:
             return found
+        # What was found on earlier days stays found, whatever keeps today from being measured.
         today = {"why": why, "unmeasured_today": words}
         if found.status != "drift":
             today |= {"status": "could not measure", "sentence": f"could not measure: {words}"}
@@ -194,11 +199,6 @@ class _Provider:
 
     def _unusable(self, reference: SeriesEntry) -> str:
         """Why the reference can't be compared with anything."""
-        if self._configuration.breaking:
-            fields = ", ".join(difference.field for difference in self._configuration.breaking[:5])
-            more = len(self._configuration.breaking) - 5
-            further = f" and {more} more" if more > 0 else ""
-            return f"the configuration is another than the reference's ({fields}{further}): scores can't be compared across that"
         if _chose_tasks(reference, self._entries):
             return f"the tasks were chosen on {reference.evaluation}, so it can't be their reference: measure another"
         if reference.planned_trials < LEAST_REFERENCE_TRIALS:
@@ -217,19 +217,22 @@ class _Provider:
         )
 
     def _set_apart(self, reference: SeriesEntry) -> dict[str, str]:
-        """What is not compared now: in no evaluation of the newest date, or, before there is one, edited since."""
+        """What is compared in no evaluation of the newest date; before there is one, what was edited since."""
         since = [entry for entry in self._entries if entry.role == "day" and entry.created_at > reference.created_at]
         if not since:
             return {task: EDITED for task in self._configuration.edited_tasks if task in reference.tasks}
-        apart = [self._apart(reference, entry) for entry in since if day_of(entry.created_at) == day_of(since[-1].created_at)]
-        return {task: why for task, why in apart[-1].items() if all(task in one for one in apart)}
+        newest = [entry for entry in since if day_of(entry.created_at) == day_of(since[-1].created_at)]
+        gone = dict.fromkeys((task for task in reference.tasks if all(task not in entry.tasks for entry in newest)), GONE)
+        apart = [self._apart(reference, entry) for entry in newest]
+        return gone | {task: why for task, why in apart[-1].items() if all(task in one for one in apart)}
 
     def _apart(self, reference: SeriesEntry, entry: SeriesEntry) -> dict[str, str]:
         """Tasks whose scores on that day would mix something else with the provider's doing. Other days keep them."""
         digests = reference.tasks
+        racy = racy_tasks(reference, self._look.toolchain)
         edited = [task for task, digest in digests.items() if entry.tasks.get(task, digest) != digest]
         touched = [task for task in touched_tasks(reference, self._look.toolchain, entry.toolchain) if task in digests]
-        return dict.fromkeys(touched, TOUCHED) | dict.fromkeys(edited, EDITED)
+        return dict.fromkeys(racy, RACY) | dict.fromkeys(touched, TOUCHED) | dict.fromkeys(edited, EDITED)
 
     # -- days --------------------------------------------------------------------------------------------------------------
 
@@ -255,13 +258,14 @@ class _Provider:
         apart = self._apart(reference, entry)
         left = len(reference.tasks.keys() & entry.tasks.keys() - apart.keys())
         if left < LEAST_SHARE * len(reference.tasks):
-            return (
-                f"only {left} of the reference's {len(reference.tasks)} tasks can be compared{_reasons(reference, entry, apart)}"
-            )
+            reasons = _reasons(reference, entry, apart)
+            return f"only {left} of the reference's {len(reference.tasks)} tasks can be compared: {reasons}"
         return ""
 
     def _not_today(self, days: Sequence[Day]) -> tuple[NoMeasurement, str]:
         """Why nothing is known of today, for the next step and in words; empty where something is."""
+        if self._configuration.breaking:
+            return "configuration", self._other_configuration()
         newest = self._entries[-1]
         age_days = (self._look.now - newest.created_at) / _DAY_S
         rules = (self._reference or newest).rules
@@ -270,9 +274,21 @@ class _Provider:
         if age_days > rules.max_age_days:
             when = f"the newest evaluation is of {day_of(newest.created_at)}, {age_days:.0f} days ago"
             return "stopped", f"{when}: is the daily run stopped?"
-        if not days or days[-1].used:
-            return "", ""
-        return "programs" if days[-1].why_not == OTHER_PROGRAMS else "day", days[-1].why_not
+        why = self._newest_unused(days)
+        return ("programs" if why == OTHER_PROGRAMS else "day", why) if why else ("", "")
+
+    def _other_configuration(self) -> str:
+        fields = ", ".join(difference.field for difference in self._configuration.breaking[:5])
+        more = len(self._configuration.breaking) - 5
+        further = f" and {more} more" if more > 0 else ""
+        return f"the configuration is another than the reference's ({fields}{further}): scores can't be compared across that"
+
+    def _newest_unused(self, days: Sequence[Day]) -> str:
+        """Why the newest evaluation is no measurement: an earlier one of its date, which is one, says nothing of later."""
+        reference, newest = self._reference, self._entries[-1]
+        if not days or not reference or newest.role != "day":
+            return ""
+        return self._why_not(reference, newest, measured_toolchains(reference, self._look.toolchain))
 
     def _lost_today(self, newest: SeriesEntry) -> UnreadableEntry | None:
         """An evaluation after the newest that can be read."""
@@ -291,7 +307,7 @@ def _without(entry: SeriesEntry, apart: Collection[str]) -> SeriesEntry:
 
 def _reasons(reference: SeriesEntry, entry: SeriesEntry, apart: Mapping[str, str]) -> str:
     reasons = Counter(apart[task] for task in reference.tasks if task in apart)
-    reasons["not evaluated on that day"] = len(reference.tasks.keys() - entry.tasks.keys() - apart.keys())
+    reasons[GONE] = len(reference.tasks.keys() - entry.tasks.keys() - apart.keys())
     return ", ".join(f"{number} {why}" for why, number in reasons.most_common() if number)
 
 
@@ -312,3 +328,11 @@ def touched_tasks(reference: SeriesEntry, toolchain: ToolchainDrift, name: str) 
     seen = (one for one in toolchain.evidence if one.toolchain == name and (one.task, one.index) not in shaky)
     steady = (one for one in seen if one.passes + one.fails >= REPLAYS and not (one.passes and one.fails))
     return tuple(dict.fromkeys(one.task for one in steady if before.get((one.task, one.index)) == (one.passes == 0)))
+
+
+def racy_tasks(reference: SeriesEntry, toolchain: ToolchainDrift) -> tuple[str, ...]:
+    """Tasks of which at least half of the frozen replies come out both ways with the same programs: whatever is recorded of these
+    does not say how a reply comes out."""
+    replies = Counter(trial.task for trial in reference.trials if trial.reply)
+    unstable = Counter(task for task, _ in toolchain.unstable)
+    return tuple(task for task, number in unstable.items() if replies[task] and number >= LEAST_SHARE * replies[task])

@@ -11,7 +11,7 @@ from crosspath.adapters.mlflow_tracker.layout import EVALUATION_TAG, IDENTITY_TA
 from crosspath.adapters.mlflow_tracker.runs import BUNDLE, OWN_TAG
 from crosspath.adapters.mlflow_tracker.series_entries import DEPLOYMENT_TAG, ENTRY, ENTRY_TAG, ROLE_TAG, entry_digest
 from crosspath.adapters.mlflow_tracker.vendor import MlflowClient, Run, ViewType, download_artifacts
-from crosspath.errors import ConfigError, CrosspathError, StoreError, boundary
+from crosspath.errors import ConfigError, CrosspathError, StoreError, TrackerError, boundary
 from crosspath.pipeline.series import entry_of
 from crosspath.spec.resolution import name_problem, near
 from crosspath.store import migrations
@@ -177,7 +177,7 @@ def experiments(client: MlflowClient) -> dict[str, str]:
 def all_runs(client: MlflowClient, places: Sequence[str], wanted: str) -> Iterator[Run]:
     """Every run that a filter finds, page by page, the newest first."""
     for start in range(0, len(places), EXPERIMENTS_IN_A_CALL):
-        token = None
+        token, known = None, set[str]()
         while True:
             some = list(places[start : start + EXPERIMENTS_IN_A_CALL])
             order = ["attributes.start_time DESC"]
@@ -186,6 +186,9 @@ def all_runs(client: MlflowClient, places: Sequence[str], wanted: str) -> Iterat
             token = page.token
             if not token:
                 break
+            if token in known:
+                raise TrackerError("the server gives the same page again and again: is it MLflow?")
+            known.add(token)
 
 
 def _once(runs: Iterable[Run]) -> list[Run]:
