@@ -10,12 +10,12 @@ from pydantic import ValidationError
 import drifts
 from crosspath.app import drift_looks
 from crosspath.app.drift_looks import DOCUMENT, MARKDOWN, kept, write_look
-from crosspath.app.drifting import evidence_of, not_executed
+from crosspath.app.drifting import evidence_of, not_executed, toolchain_part
 from crosspath.errors import StoreError
 from crosspath.testing.series import MemorySeries
 from crosspath.testing.tracker import MemoryTracker
-from crosspath.types.drift import Drift, FrozenOutcome
-from series import NOON, entry
+from crosspath.types.drift import Drift, FrozenOutcome, SeriesHistory, UnreadableEntry
+from series import NOON, entry, reference
 
 FOUND = drifts.drift(provider=drifts.provider(-0.1, found=50))
 SEEN = (FrozenOutcome(task="a/b", index=0, toolchain="t", passes=1, fails=1),)
@@ -81,3 +81,17 @@ def test_evidence_is_of_the_same_replies() -> None:
     assert evidence_of(earlier, entry(0, created_at=NOON + 60)) == ()
     assert evidence_of(earlier, entry(1, created_at=NOON)) == ()
     assert evidence_of(None, source) == ()
+
+
+def test_evidence_outlives_a_reference_that_can_t_be_read() -> None:
+    """No other evaluation's replies take its place: what was seen of its own is there when it can be read again."""
+    source = reference()
+    earlier = drifts.drift(toolchain=not_executed(source, SEEN))
+    lost = UnreadableEntry(run="r", evaluation="watch-000", problem="no such file", role="reference", at=source.created_at)
+    history = SeriesHistory(deployment="bot", experiment="watch", entries=(entry(1), entry(2)), unreadable=(lost,))
+    found = toolchain_part(history, earlier, not_executed)
+    assert found.status == "could not measure"
+    assert "the newest reference, watch-000, can't be read" in found.sentence
+    again = history.model_copy(update={"entries": (source, entry(1)), "unreadable": ()})
+    assert toolchain_part(again, drifts.drift(toolchain=found), not_executed).evidence == SEEN
+    assert toolchain_part(history, None, not_executed).evidence == ()

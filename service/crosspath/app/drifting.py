@@ -19,11 +19,11 @@ from crosspath.app.placing import require_place
 from crosspath.app.readiness import require_executor
 from crosspath.app.resolve import Own, read_own
 from crosspath.errors import BoundaryError, ConfigError, CrosspathError, StoreError, TrackerError
-from crosspath.pipeline.drift import Material, as_of, frozen_of, judge_drift, reference_of
+from crosspath.pipeline.drift import Material, as_of, frozen_of, judge_drift, lost_reference, reference_of
 from crosspath.pipeline.evaluate import Progress
 from crosspath.pipeline.text_changes import changed_kinds, text_changes
 from crosspath.store.ledger import Ledger
-from crosspath.types.drift import Drift, FrozenOutcome, SeriesEntry, TextChange, ToolchainDrift
+from crosspath.types.drift import Drift, FrozenOutcome, SeriesEntry, SeriesHistory, TextChange, ToolchainDrift
 
 
 def drift(
@@ -80,10 +80,9 @@ def drift(
     if not history.entries:
         raise TrackerError(f"none of the {len(history.unreadable)} evaluations of {deployment} can be used")
     with _one_at_a_time(directory, notify) as ledger:
-        source = frozen_of(history.entries)
-        evidence = evidence_of(series.last_look(deployment, history.experiment), source)
-        replayer = _Frozen(ledger, Place(executor, usual_executor, sandbox), own, progress, notify)
-        toolchain = replayer.executed(source, evidence) if frozen else not_executed(source, evidence)
+        earlier = series.last_look(deployment, history.experiment)
+        replayer = _Frozen(ledger, Place(executor, usual_executor, sandbox), own, progress, notify) if frozen else None
+        toolchain = toolchain_part(history, earlier, replayer.executed if replayer else not_executed)
         found = judge_drift(Material(history, toolchain, now), look_id(now))
         if texts := _changed_texts(found, history.entries, ledger, notify):
             found = found.model_copy(update={"texts": texts})
@@ -135,6 +134,25 @@ def not_executed(source: SeriesEntry, evidence: tuple[FrozenOutcome, ...], faile
     sentence = f"could not measure: {failed or 'the frozen replies were not executed'}"
     frozen = {"frozen": source.evaluation, "frozen_at": source.created_at, "evidence": evidence}
     return ToolchainDrift(status="could not measure", sentence=sentence, why="" if failed else "not asked for", **frozen)
+
+
+def toolchain_part(
+    history: SeriesHistory, earlier: Drift | None, executed: Callable[[SeriesEntry, tuple[FrozenOutcome, ...]], ToolchainDrift]
+) -> ToolchainDrift:
+    """The second part of a look. Where the newest reference can't be read there is none, and what was seen of its replies is kept:
+    with those of another evaluation in their place it would be lost.
+
+    Args:
+        earlier: the look before.
+        executed: what becomes of the frozen replies of an evaluation, given what was seen of them.
+    """
+    if lost := lost_reference(history):
+        seen = earlier.toolchain if earlier else ToolchainDrift(status="could not measure", sentence="")
+        kept = {"frozen": seen.frozen, "frozen_at": seen.frozen_at, "evidence": seen.evidence}
+        sentence = f"could not measure: the newest reference, {lost.evaluation or lost.run}, can't be read"
+        return ToolchainDrift(status="could not measure", sentence=sentence, **kept)
+    source = frozen_of(history.entries)
+    return executed(source, evidence_of(earlier, source))
 
 
 @dataclass(frozen=True)

@@ -93,6 +93,14 @@ def frozen_of(entries: Sequence[SeriesEntry]) -> SeriesEntry:
     return reference_of(entries) or entries[0]
 
 
+def lost_reference(history: SeriesHistory) -> UnreadableEntry | None:
+    """A reference that is newer than the one that can be read: an older one must not stand in for it."""
+    reference = reference_of(history.entries)
+    lost = [one for one in history.unreadable if one.role == "reference"]
+    newer = (one for one in lost if reference is None or one.at is None or one.at > reference.created_at)
+    return next(newer, None)
+
+
 def judge_drift(look: Material, name: str) -> Drift:
     """What a look finds. The history is that up to the look, see :func:`as_of`.
 
@@ -165,7 +173,7 @@ class _Provider:
     def drift(self) -> ProviderDrift:
         """What the newest days say beyond the toolchain, or why that can't be said."""
         reference = self._reference
-        if lost := self._lost_reference(reference):
+        if lost := lost_reference(self._look.history):
             sentence = f"could not measure: the newest reference, {lost.evaluation or lost.run}, can't be read: {lost.problem}"
             return ProviderDrift(status="could not measure", sentence=sentence)
         if reference is None:
@@ -182,12 +190,6 @@ class _Provider:
         if found.status != "drift":
             today |= {"status": "could not measure", "sentence": f"could not measure: {words}"}
         return found.model_copy(update=today)
-
-    def _lost_reference(self, reference: SeriesEntry | None) -> UnreadableEntry | None:
-        """A reference that is newer than the one that can be read: an older one must not stand in for it."""
-        lost = [one for one in self._look.history.unreadable if one.role == "reference"]
-        newer = [one for one in lost if reference is None or one.at is None or one.at > reference.created_at]
-        return next(iter(newer), None)
 
     def _no_reference(self) -> str:
         most = max((entry.planned_trials for entry in _could_be_reference(self._entries)), default=None)

@@ -416,7 +416,7 @@ class Drift(Record):
     @model_validator(mode="before")
     @classmethod
     def _without_what_follows(cls, values: object) -> object:
-        """``status`` and ``exit_code`` are written for whoever reads the JSON; they follow from the parts, not from what is said."""
+        """``status`` and ``exit_code`` are written for whoever reads the JSON; they follow from the parts."""
         if not isinstance(values, Mapping):
             return values
         fields = cast("Mapping[str, Any]", values)
