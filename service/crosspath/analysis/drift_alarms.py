@@ -4,11 +4,20 @@ Names, values and tasks are foreign: each is shown on one line and cut; whoever 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from crosspath.analysis.drift_naming import as_word, field_words, listed, named_value, signal_value, task_counts
 from crosspath.analysis.drift_programs import program_change, telling
 from crosspath.analysis.drift_signals import LATENCY_DEPENDS
+from crosspath.analysis.drift_steps import (
+    AGAIN,
+    MEASURE,
+    NEW_REFERENCE,
+    Look,
+    to_execute,
+    to_measure,
+    to_measure_today,
+    to_settle,
+)
 from crosspath.analysis.wording import points
 from crosspath.dates import day_of
 from crosspath.escaping import one_line
@@ -28,13 +37,6 @@ _LEVELS = ("alarm", "unmeasured", "notice")
 _CAUSES = ("configuration", "toolchain", "provider")
 _NO_NEWS = ("commit", "dirty")
 """Whose code is committed says nothing of what is deployed."""
-_NEW_REFERENCE = "crosspath run SPEC --reference"
-_DECIDE_FIRST = f"decide about the configuration first; then {_NEW_REFERENCE}"
-_AGAIN_COMMAND = "crosspath run SPEC"
-_AGAIN = f"go on evaluating it: {_AGAIN_COMMAND}"
-_MEASURE = f"measure a reference: {_NEW_REFERENCE}"
-_NO_BASELINE = "REFERENCE"
-"""Stands in a command where there is no reference."""
 _MOST_PROGRAMS = 2
 """So many stand in a sentence; the table has all of them."""
 
@@ -46,55 +48,20 @@ def alarms(
 
     Within a level a changed configuration stands before the toolchain and the provider: across it the others say less.
     """
-    look = _Look(configuration, toolchain, provider, one_line(deployment))
+    look = Look(configuration, toolchain, provider, one_line(deployment))
     found = [*_configuration(look), *_toolchain(look), *_provider(look)]
     return tuple(sorted(found, key=lambda alarm: (_LEVELS.index(alarm.level), _CAUSES.index(alarm.cause))))
-
-
-@dataclass(frozen=True)
-class _Look:
-    configuration: ConfigurationDrift
-    toolchain: ToolchainDrift
-    provider: ProviderDrift
-    deployment: str
-
-    @property
-    def reference(self) -> str:
-        """What it is measured from, in words: without a reference the first evaluation."""
-        part = self.configuration
-        what = "the reference" if part.base_is_reference else "the first evaluation"
-        return f"{what} {one_line(part.base or self.provider.reference)}".rstrip()
-
-    @property
-    def newest(self) -> str:
-        """The newest evaluation of the watch; empty where there is none."""
-        return next((day.evaluations[-1] for day in reversed(self.provider.days) if day.evaluations), "")
-
-    @property
-    def regate(self) -> str:
-        """The commands that say whether what is deployed now may stay: one day has too few trials for a gate."""
-        named = self.provider.reference_run or self.provider.reference
-        first = "" if named else f"; {_NO_BASELINE} is what was deployed before, with enough trials: measure it first"
-        return (
-            f"{_NEW_REFERENCE} (it accepts the change in the watch), then"
-            f" crosspath gate POLICY --candidate latest --baseline {self.named}{first}"
-        )
-
-    @property
-    def named(self) -> str:
-        """The reference as a command names it: by its run where its id alone does not tell."""
-        return as_word(self.provider.reference_run or self.provider.reference or _NO_BASELINE)
 
 
 # -- configuration -------------------------------------------------------------------------------------------------------
 
 
-def _configuration(look: _Look) -> Iterator[Alarm]:
+def _configuration(look: Look) -> Iterator[Alarm]:
     part = look.configuration
     if part.status == "drift":
         yield _broken(look)
     elif part.status != "no drift":
-        yield _unmeasured("configuration", part, _AGAIN if look.provider.reference else _MEASURE)
+        yield _unmeasured("configuration", part, AGAIN if look.provider.reference else MEASURE)
     if part.edited_tasks and part.status != "drift":
         tasks = listed(part.edited_tasks)
         yield Alarm(
@@ -102,7 +69,7 @@ def _configuration(look: _Look) -> Iterator[Alarm]:
             level="notice",
             sentence=f"configuration: {task_counts(part.edited_tasks)} of {look.deployment} edited since {look.reference} and"
             f" set apart: {tasks}",
-            next_step=f"measure a new reference that has them: {_NEW_REFERENCE}",
+            next_step=f"measure a new reference that has them: {NEW_REFERENCE}",
             tasks=part.edited_tasks,
         )
     if idle := _idle(look):
@@ -115,7 +82,7 @@ def _configuration(look: _Look) -> Iterator[Alarm]:
         )
 
 
-def _broken(look: _Look) -> Alarm:
+def _broken(look: Look) -> Alarm:
     part = look.configuration
     fields = tuple(one.field for one in part.breaking)
     count = f"{len(fields)} field{'s' * (len(fields) != 1)} of {look.deployment} changed since {look.reference}"
@@ -131,7 +98,7 @@ def _broken(look: _Look) -> Alarm:
     )
 
 
-def _idle(look: _Look) -> list[ConfigurationChange]:
+def _idle(look: Look) -> list[ConfigurationChange]:
     """What changed with the newest evaluation and matters to nothing. Edited tasks have a notice of their own, and a day has
     other trials than its reference anyway."""
     changed = (one for one in look.configuration.timeline if one.bearing == "none" and one.evaluation == look.newest)
@@ -152,12 +119,12 @@ def _one_dated(difference: FieldDifference, timeline: Sequence[ConfigurationChan
 # -- toolchain -----------------------------------------------------------------------------------------------------------
 
 
-def _toolchain(look: _Look) -> Iterator[Alarm]:
+def _toolchain(look: Look) -> Iterator[Alarm]:
     part = look.toolchain
     if part.status == "drift":
         yield _flipped(look)
     elif part.status != "no drift":
-        yield _unmeasured("toolchain", part, _to_execute(look))
+        yield _unmeasured("toolchain", part, to_execute(look))
     elif part.changed:
         yield Alarm(
             cause="toolchain",
@@ -169,23 +136,7 @@ def _toolchain(look: _Look) -> Iterator[Alarm]:
     yield from _toolchain_notices(part)
 
 
-def _to_execute(look: _Look) -> str:
-    """What gives the toolchain's part an answer."""
-    if not look.toolchain.frozen:
-        return _MEASURE
-    if look.toolchain.why == "not asked for":
-        return f"leave --no-replay out: crosspath drift {as_word(look.deployment)}"
-    return "crosspath doctor says whether replies can be executed here; then look again"
-
-
-def _to_execute_as_there(look: _Look) -> str:
-    """What has the frozen replies executed with the programs of the newest day."""
-    if look.toolchain.status == "could not measure":
-        return _to_execute(look)
-    return f"look where the daily job runs, with its programs: crosspath drift {as_word(look.deployment)}"
-
-
-def _flipped(look: _Look) -> Alarm:
+def _flipped(look: Look) -> Alarm:
     part, tasks = look.toolchain, look.toolchain.flipped_tasks
     counted = [f"{task} ({sum(flip.task == task for flip in part.flips)})" for task in map(one_line, tasks)]
     lost = sum(flip.passed_before and not flip.passed_now for flip in part.flips)
@@ -199,7 +150,7 @@ def _flipped(look: _Look) -> Alarm:
         sentence=f"toolchain: {len(part.flips)} of {part.compared} frozen replies of {look.deployment} come out otherwise with"
         f" today's programs{programs}, {ways}; no reply was asked for; {task_counts(tasks)}: {listed(counted)}",
         next_step=f"{image}look at what came out (crosspath show {as_word(part.replayed_as or 'latest')}"
-        f" {as_word(tasks[0]) if tasks else 'TASK'}) and accept it: {_NEW_REFERENCE}",
+        f" {as_word(tasks[0]) if tasks else 'TASK'}) and accept it: {NEW_REFERENCE}",
         fields=tuple(one.field for one in part.changed),
         tasks=tasks,
     )
@@ -233,7 +184,7 @@ def _changed(part: ToolchainDrift) -> str:
 # -- provider ------------------------------------------------------------------------------------------------------------
 
 
-def _provider(look: _Look) -> Iterator[Alarm]:
+def _provider(look: Look) -> Iterator[Alarm]:
     part = look.provider
     if part.status == "drift":
         yield _moved(look)
@@ -243,7 +194,7 @@ def _provider(look: _Look) -> Iterator[Alarm]:
     if part.unmeasured_today:
         yield _unknown_today(look)
     elif part.status != "no drift":
-        yield _unmeasured("provider", part, _to_measure(look))
+        yield _unmeasured("provider", part, to_measure(look))
     if served := [one for one in _served(look.configuration) if _answers_anew(one.difference)]:
         yield Alarm(
             cause="provider",
@@ -263,7 +214,7 @@ def _provider(look: _Look) -> Iterator[Alarm]:
         )
 
 
-def _moved(look: _Look) -> Alarm:
+def _moved(look: Look) -> Alarm:
     part = look.provider
     direction = part.direction or "otherwise"
     tasks = _moved_tasks(part)
@@ -280,16 +231,10 @@ def _moved(look: _Look) -> Alarm:
         level="alarm",
         sentence=f"provider: {look.deployment} answers {direction}, found on {part.found_on or 'an unknown day'}: "
         f"{_sizes(part)}{_compared_tasks(part)} against {look.reference}{most}" + "".join(f"; {words}" for words in behind),
-        next_step=_against(look, served),
+        next_step=to_settle(look, served),
         fields=tuple(one.difference.field for one in served),
         tasks=tasks,
     )
-
-
-def _against(look: _Look, served: Sequence[ConfigurationChange]) -> str:
-    named = next((one for one in served if one.difference.field == "model.served"), None)
-    back = f"pin the served model {named_value(named.difference.a)} if the provider still has it; else " if named else ""
-    return f"{back}measure what is served now with enough trials and gate that: {look.regate}"
 
 
 def _sizes(part: ProviderDrift) -> str:
@@ -324,7 +269,7 @@ def _moved_tasks(part: ProviderDrift) -> tuple[str, ...]:
     return tuple(one.task for one in sorted(moved, key=lambda one: -sign * (one.recent - one.reference)))
 
 
-def _beside_the_toolchain(look: _Look) -> Iterator[str]:
+def _beside_the_toolchain(look: Look) -> Iterator[str]:
     flipped = set(look.toolchain.flipped_tasks) if look.toolchain.status == "drift" else set[str]()
     if apart := len(flipped & look.provider.set_apart.keys()):
         tasks = f"{apart} task{'s' * (apart != 1)}"
@@ -364,32 +309,10 @@ def _signal(signal: Signal) -> str:
     return f"{signal.name} {signal_value(signal, signal.reference)} -> {signal_value(signal, signal.recent)}{caution}"
 
 
-def _to_measure(look: _Look) -> str:
-    """What gives the provider's part an answer."""
-    part = look.provider
-    if look.configuration.status == "drift":
-        return _DECIDE_FIRST
-    return _AGAIN if part.reference and part.status == "not enough" else _MEASURE
-
-
-def _unknown_today(look: _Look) -> Alarm:
+def _unknown_today(look: Look) -> Alarm:
     why = one_line(look.provider.unmeasured_today).rstrip(".")
     sentence = f"provider: nothing is known of today: {why}"
-    return Alarm(cause="provider", level="unmeasured", sentence=sentence, next_step=_to_measure_today(look))
-
-
-def _to_measure_today(look: _Look) -> str:
-    why = look.provider.why
-    if why == "configuration":
-        return _DECIDE_FIRST
-    if why == "stopped":
-        return f"see to it that the daily job runs: {_AGAIN_COMMAND}"
-    if why == "unreadable":
-        return f"see to it that it can be read, or measure today once more: {_AGAIN_COMMAND}"
-    if why == "programs":
-        return f"{_to_execute_as_there(look)}; then the day counts"
-    newest = as_word(look.newest or "latest")
-    return f"check the endpoint and the daily job (crosspath report {newest} says what failed), then {_AGAIN_COMMAND}"
+    return Alarm(cause="provider", level="unmeasured", sentence=sentence, next_step=to_measure_today(look))
 
 
 def _unmeasured(cause: DriftCause, part: ConfigurationDrift | ToolchainDrift | ProviderDrift, step: str) -> Alarm:
