@@ -139,8 +139,8 @@ def not_executed(source: SeriesEntry, evidence: tuple[FrozenOutcome, ...], faile
 def toolchain_part(
     history: SeriesHistory, earlier: Drift | None, executed: Callable[[SeriesEntry, tuple[FrozenOutcome, ...]], ToolchainDrift]
 ) -> ToolchainDrift:
-    """The second part of a look. Where the newest reference can't be read there is none, and what was seen of its replies is kept:
-    with those of another evaluation in their place it would be lost.
+    """The second part of a look. Where the newest reference can't be read there is none, and what was seen of its replies is
+    kept: with those of another evaluation in their place it would be lost.
 
     Args:
         earlier: the look before.
