@@ -53,7 +53,16 @@ class Connection:
             with boundary(TrackerError, f"{doing} at {self.name}"):
                 yield
         except TrackerError as error:
-            raise TrackerError(without_password(str(error), self.uri)) from error
+            refused = _database_error(error)
+            said = str(error) if refused is None else f"{doing} at {self.name}: {refused}"
+            raise TrackerError(without_password(said, self.uri)) from error
+
+
+def _database_error(error: BaseException | None) -> sqlite3.Error | None:
+    """What an embedded store says itself; MLflow's own text begins with advice to whoever programs it."""
+    while error is not None and not isinstance(error, sqlite3.Error):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _require_writable(database: Path | None) -> None:

@@ -45,8 +45,12 @@ class SeriesReader:
 
         Raises:
             ConfigError: there is no such deployment or experiment, or it is in several experiments and none is named.
+            TrackerError: what answers is no MLflow.
         """
         places = experiments(self.client)
+        if not places and not self.client.search_experiments(ViewType.ALL, max_results=1):
+            # MLflow makes one when it starts, and keeps those that are deleted.
+            raise TrackerError(f"{self.uri} answers and knows no experiment at all, not even a deleted one: is it MLflow?")
         runs = list(self._runs(places, deployment)) if name_problem(deployment) is None else []
         place = self._place(deployment, experiment, places, runs)
         found = self._read_all(_once(run for run in runs if run.info.experiment_id == place), deployment)
