@@ -4,13 +4,15 @@ import hashlib
 import itertools
 import json
 import os
+import sqlite3
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Condition
+from threading import Condition, Thread
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -27,6 +29,7 @@ from crosspath.adapters.mlflow_tracker.look_logging import LookLogger
 from crosspath.adapters.mlflow_tracker.runs import Store
 from crosspath.adapters.mlflow_tracker.series import MlflowSeries
 from crosspath.adapters.mlflow_tracker.vendor import MlflowClient
+from crosspath.errors import TrackerError
 from crosspath.pipeline.series import entry_of
 from crosspath.store.bundle import read_bundle, write_bundle
 from crosspath.types.drift import Drift
@@ -429,6 +432,54 @@ class Waiting:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         return lambda *args, **named: self._turn(lambda: getattr(self._client, name)(*args, **named))
+
+
+@contextmanager
+def answering(body: str) -> Iterator[str]:
+    """Another server that has one answer for everything; its address, with a password."""
+
+    class Answering(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        do_POST = do_GET  # noqa: N815 - the server asks for these names
+
+        def log_message(self, format: str, *args: Any) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://me:secret@127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+class TestWhatIsNoPlace:
+    @pytest.mark.parametrize("body", ["{}", '{"status": "ok"}', '{"experiments": 5}', "[]"])
+    def test_another_server(self, body: str) -> None:
+        """What answers everything with some JSON is no MLflow: one line says so, not that the deployment is unknown."""
+        with answering(body) as uri, pytest.raises(TrackerError, match=r"^[^\n]*127\.0\.0\.1[^\n]*$") as caught:
+            MlflowSeries(uri).history("bot")
+        assert "secret" not in str(caught.value)
+
+    def test_a_store_that_can_not_be_written(self, place: Place, bot: str, tmp_path: Path) -> None:
+        """A look that the database refuses is one line with the database's own words."""
+        drift = look(bot, 1)
+        refusal = "BEFORE INSERT ON runs BEGIN SELECT RAISE(ABORT, 'attempt to write a readonly database'); END"
+        with closing(sqlite3.connect(place.directory / "mlflow.db", isolation_level=None)) as database:
+            database.execute(f"CREATE TRIGGER refusal {refusal}")
+            try:
+                with pytest.raises(TrackerError, match=r"^logging [^\n]*mlflow\.db: attempt to write a readonly database$"):
+                    place.series.log_look(drift, written(drift, tmp_path / "look"))
+            finally:
+                database.execute("DROP TRIGGER refusal")
 
 
 def test_of_none_is_left_alone(place: Place) -> None:
