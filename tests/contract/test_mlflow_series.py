@@ -446,7 +446,7 @@ def answering(body: str) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(body.encode())
 
-        do_POST = do_GET  # noqa: N815 - the server asks for these names
+        do_POST = do_GET
 
         def log_message(self, format: str, *args: Any) -> None: ...
 
