@@ -119,6 +119,14 @@ class TestNothingIsKnownOfToday:
             "check the endpoint and the daily job (crosspath report watch-015 says"
         )
 
+    def test_too_few_tasks(self) -> None:
+        """No endpoint is to blame where most tasks were taken away."""
+        kept = {task: digest(task) for task in TASKS[:3]}
+        newest = entry(15)
+        trials = tuple(trial for trial in newest.trials if trial.task in kept)
+        step = self.step(newest.model_copy(update={"tasks": kept, "trials": trials}))
+        assert step.startswith("evaluate the reference's tasks again, or measure a new reference of those that are left: ")
+
     def test_programs_that_were_not_looked_at(self) -> None:
         """The frozen replies have to be executed with them: here, or where the daily job runs."""
         tools = ToolchainDrift(status="could not measure", sentence="whatever.", why="not asked for", frozen="watch-000")

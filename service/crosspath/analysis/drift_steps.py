@@ -73,6 +73,8 @@ def to_measure_today(look: Look) -> str:
         return f"see to it that it can be read, or measure today once more: {AGAIN_COMMAND}"
     if why == "programs":
         return f"{_to_execute_as_there(look)}; then the day counts"
+    if why == "tasks":
+        return f"evaluate the reference's tasks again, or measure a new reference of those that are left: {NEW_REFERENCE}"
     newest = as_word(look.newest or "latest")
     return f"check the endpoint and the daily job (crosspath report {newest} says what failed), then {AGAIN_COMMAND}"
 

@@ -28,11 +28,11 @@ PartStatus = Literal["no drift", "drift", "not enough", "could not measure"]
 """``not enough``: nothing was found, and too little was observed to find it; ``could not measure``: there is no answer."""
 NoReplay = Literal["", "not asked for"]
 """``not asked for``: whoever looked wanted no reply executed. Empty: the sentence says what kept it from an answer, if any."""
-NoMeasurement = Literal["", "too little", "configuration", "stopped", "unreadable", "programs", "day"]
+NoMeasurement = Literal["", "too little", "configuration", "stopped", "unreadable", "programs", "tasks", "day"]
 """``too little``: nothing was found, and too little observed to find it. The others are of today: ``configuration``: it is
 another than the reference's; ``stopped``: nothing was evaluated; ``unreadable``: it can't be read; ``programs``: the frozen
-replies were not executed with its programs; ``day``: it is no measurement for another reason. Empty: something is known, or the
-sentence says why not."""
+replies were not executed with its programs; ``tasks``: too few are left; ``day``: it has too few verdicts, or a broken control.
+Empty: something is known, or the sentence says why not."""
 DriftCause = Literal["configuration", "toolchain", "provider"]
 Bearing = Literal["breaking", "replayed", "provider", "none"]
 """What a changed field means for a comparison across it. ``breaking``: scores before and after can't be compared; ``replayed``:
