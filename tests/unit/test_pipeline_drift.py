@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from crosspath.pipeline.drift import Material, as_of, frozen_of, judge_drift, measured_toolchains, reference_of, touched_tasks
+from crosspath.pipeline.drift import Material, as_of, frozen_of, judge_drift, reference_of
+from crosspath.pipeline.watched_days import measured_toolchains, touched_tasks
 from crosspath.types.drift import Drift, EntryTrial, Flip, SeriesEntry, SeriesHistory, ToolchainDrift, UnreadableEntry, WatchRules
 from series import DAY_S, NEW, NOON, OLD, TASKS, configured, entry, evidence_of, executed, reference, unmeasured
 

@@ -5,16 +5,15 @@ The order matters. A changed configuration forbids to compare scores across it; 
 change of the model; only what is left is the provider's.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from crosspath import __version__
 from crosspath.analysis.drift_alarms import alarms
-from crosspath.analysis.provider_drift import Day, provider_drift
-from crosspath.analysis.toolchain_drift import REPLAYS
+from crosspath.analysis.provider_drift import provider_drift
 from crosspath.dates import day_of
-from crosspath.pipeline.configuration_drift import breaking_between, configuration_drift
+from crosspath.pipeline.configuration_drift import configuration_drift
+from crosspath.pipeline.watched_days import WatchedDays, problem_of
 from crosspath.types.drift import (
     LEAST_REFERENCE_TRIALS,
     ConfigurationDrift,
@@ -29,14 +28,6 @@ from crosspath.types.drift import (
     WatchRules,
 )
 
-LEAST_SHARE = 0.5
-"""With fewer of the reference's tasks left than this share, nothing is said about the provider. So much of the frozen replies
-must have been seen with a toolchain before days with it count."""
-EDITED = "edited since the reference"
-OTHER_PROGRAMS = "its programs are others than the reference's, and the frozen replies were not executed with them"
-GONE = "not evaluated any more"
-RACY = "most of its frozen replies come out both ways with the same programs"
-TOUCHED = "its frozen replies come out otherwise with other programs"
 CLOCKS_APART_S = 600.0
 """So much may the clocks of two machines differ."""
 _DAY_S = 86400.0
@@ -65,7 +56,7 @@ def reference_of(entries: Sequence[SeriesEntry]) -> SeriesEntry | None:
 
 def _could_be_reference(entries: Sequence[SeriesEntry]) -> Iterator[SeriesEntry]:
     """Whatever their trials."""
-    return (entry for entry in entries if not _chose_tasks(entry, entries) and not _problem(entry, entry.rules))
+    return (entry for entry in entries if not _chose_tasks(entry, entries) and not problem_of(entry, entry.rules))
 
 
 def _chose_tasks(entry: SeriesEntry, entries: Sequence[SeriesEntry]) -> bool:
@@ -139,26 +130,8 @@ def _told_apart(part: ProviderDrift, reference: SeriesEntry | None, entries: Seq
 def _point(entry: SeriesEntry, rules: WatchRules | None) -> SeriesPoint:
     """``rules``: those of the reference; None: there is none."""
     shared = entry.model_dump(include={"evaluation", "run", "created_at", "role", "requests", "cost_usd"})
-    measured = {"missing": entry.missing_share, "why_not": _problem(entry, rules or entry.rules)}
+    measured = {"missing": entry.missing_share, "why_not": problem_of(entry, rules or entry.rules)}
     return SeriesPoint(**shared, **measured, rate=entry.rate, effects=entry.effects)
-
-
-def _problem(entry: SeriesEntry, rules: WatchRules) -> str:
-    """Why an evaluation is no measurement, whatever it is compared with; empty where it is one. ``rules``: those of the
-    reference, which nobody can loosen afterwards."""
-    if entry.control == "broken":
-        return f"the control of {entry.evaluation} is broken: its instrument can't be trusted"
-    if entry.missing_share > rules.max_missing:
-        return f"{100 * entry.missing_share:.0f} % of the trials of {entry.evaluation} have no verdict{_faults(entry)}"
-    if all(trial.passed is None for trial in entry.trials):
-        return f"no trial of {entry.evaluation} has a verdict{_faults(entry)}"
-    return ""
-
-
-def _faults(entry: SeriesEntry) -> str:
-    found = Counter(cause for trial in entry.trials if (cause := trial.cause or "").startswith("fault:"))
-    named = ", ".join(f"{number} {cause.removeprefix('fault:')}" for cause, number in found.most_common(3))
-    return f" ({named})" if named else ""
 
 
 class _Provider:
@@ -180,9 +153,9 @@ class _Provider:
             return ProviderDrift(status="not enough", sentence=self._no_reference())
         if unusable := self._unusable(reference):
             return self._unmeasured(reference, unusable)
-        days = tuple(self._days(reference))
-        found = provider_drift(reference, days, self._set_apart(reference))
-        why, words = self._not_today(days)
+        watched = WatchedDays(reference, self._entries, self._look.toolchain)
+        found = provider_drift(reference, tuple(watched.days()), watched.set_apart(self._configuration.edited_tasks))
+        why, words = self._not_today(watched)
         if not why:
             return found
         # What was found on earlier days stays found, whatever keeps today from being measured.
@@ -205,7 +178,7 @@ class _Provider:
             return f"the tasks were chosen on {reference.evaluation}, so it can't be their reference: measure another"
         if reference.planned_trials < LEAST_REFERENCE_TRIALS:
             return f"the reference has {reference.planned_trials} trials a task; it takes {LEAST_REFERENCE_TRIALS}"
-        return _problem(reference, reference.rules)
+        return problem_of(reference, reference.rules)
 
     def _unmeasured(self, reference: SeriesEntry, why: str) -> ProviderDrift:
         return ProviderDrift(
@@ -218,66 +191,18 @@ class _Provider:
             horizon_days=reference.rules.horizon_days,
         )
 
-    def _set_apart(self, reference: SeriesEntry) -> dict[str, str]:
-        """What is compared in no evaluation of the newest date; before there is one, what was edited since."""
-        since = [entry for entry in self._entries if entry.role == "day" and entry.created_at > reference.created_at]
-        if not since:
-            return {task: EDITED for task in self._configuration.edited_tasks if task in reference.tasks}
-        newest = [entry for entry in since if day_of(entry.created_at) == day_of(since[-1].created_at)]
-        gone = dict.fromkeys((task for task in reference.tasks if all(task not in entry.tasks for entry in newest)), GONE)
-        apart = [self._apart(reference, entry) for entry in newest]
-        return gone | {task: why for task, why in apart[-1].items() if all(task in one for one in apart)}
-
-    def _apart(self, reference: SeriesEntry, entry: SeriesEntry) -> dict[str, str]:
-        """Tasks whose scores on that day would mix something else with the provider's doing. Other days keep them."""
-        digests = reference.tasks
-        racy = racy_tasks(reference, self._look.toolchain)
-        edited = [task for task, digest in digests.items() if entry.tasks.get(task, digest) != digest]
-        touched = [task for task in touched_tasks(reference, self._look.toolchain, entry.toolchain) if task in digests]
-        return dict.fromkeys(racy, RACY) | dict.fromkeys(touched, TOUCHED) | dict.fromkeys(edited, EDITED)
-
-    # -- days --------------------------------------------------------------------------------------------------------------
-
-    def _days(self, reference: SeriesEntry) -> Iterator[Day]:
-        """The dates after the reference, those that are no measurement with the reason."""
-        measured = measured_toolchains(reference, self._look.toolchain)
-        by_date: dict[str, list[SeriesEntry]] = defaultdict(list)
-        for entry in self._entries:
-            if entry.role == "day" and entry.created_at > reference.created_at:
-                by_date[day_of(entry.created_at)].append(entry)
-        for day, entries in sorted(by_date.items()):
-            why = {entry.key: self._why_not(reference, entry, measured) for entry in entries}
-            used = tuple(_without(entry, self._apart(reference, entry)) for entry in entries if not why[entry.key])
-            yield Day(day, used or tuple(entries), bool(used), "" if used else why[entries[-1].key])
-
-    def _why_not(self, reference: SeriesEntry, entry: SeriesEntry, measured: Collection[str]) -> str:
-        if problem := _problem(entry, reference.rules):
-            return problem
-        if breaking := breaking_between(reference, entry):
-            return f"another configuration than the reference's ({', '.join(one.field for one in breaking[:3])})"
-        if entry.toolchain not in measured:
-            return OTHER_PROGRAMS
-        apart = self._apart(reference, entry)
-        left = len(reference.tasks.keys() & entry.tasks.keys() - apart.keys())
-        if left < LEAST_SHARE * len(reference.tasks):
-            reasons = _reasons(reference, entry, apart)
-            return f"only {left} of the reference's {len(reference.tasks)} tasks can be compared: {reasons}"
-        return ""
-
-    def _not_today(self, days: Sequence[Day]) -> tuple[NoMeasurement, str]:
+    def _not_today(self, watched: WatchedDays) -> tuple[NoMeasurement, str]:
         """Why nothing is known of today, for the next step and in words; empty where something is."""
         if self._configuration.breaking:
             return "configuration", self._other_configuration()
         newest = self._entries[-1]
         age_days = (self._look.now - newest.created_at) / _DAY_S
-        rules = (self._reference or newest).rules
         if lost := self._lost_today(newest):
             return "unreadable", f"the newest evaluation, {lost.evaluation or lost.run}, can't be read: {lost.problem}"
-        if age_days > rules.max_age_days:
+        if age_days > watched.reference.rules.max_age_days:
             when = f"the newest evaluation is of {day_of(newest.created_at)}, {age_days:.0f} days ago"
             return "stopped", f"{when}: is the daily run stopped?"
-        why = self._newest_unused(days)
-        return ("programs" if why == OTHER_PROGRAMS else "day", why) if why else ("", "")
+        return watched.newest_unused()
 
     def _other_configuration(self) -> str:
         fields = ", ".join(difference.field for difference in self._configuration.breaking[:5])
@@ -285,56 +210,8 @@ class _Provider:
         further = f" and {more} more" if more > 0 else ""
         return f"the configuration is another than the reference's ({fields}{further}): scores can't be compared across that"
 
-    def _newest_unused(self, days: Sequence[Day]) -> str:
-        """Why the newest evaluation is no measurement: an earlier one of its date, which is one, says nothing of later."""
-        reference, newest = self._reference, self._entries[-1]
-        if not days or not reference or newest.role != "day":
-            return ""
-        return self._why_not(reference, newest, measured_toolchains(reference, self._look.toolchain))
-
     def _lost_today(self, newest: SeriesEntry) -> UnreadableEntry | None:
         """An evaluation after the newest that can be read."""
         until = self._look.now + CLOCKS_APART_S
         lost = [one for one in self._look.history.unreadable if one.at is not None and newest.created_at < one.at <= until]
         return max(lost, key=lambda one: one.at or 0.0, default=None)
-
-
-def _without(entry: SeriesEntry, apart: Collection[str]) -> SeriesEntry:
-    """Without the tasks that are set apart on that day."""
-    if not apart:
-        return entry
-    tasks = {task: digest for task, digest in entry.tasks.items() if task not in apart}
-    return entry.model_copy(update={"tasks": tasks, "trials": tuple(trial for trial in entry.trials if trial.task in tasks)})
-
-
-def _reasons(reference: SeriesEntry, entry: SeriesEntry, apart: Mapping[str, str]) -> str:
-    reasons = Counter(apart[task] for task in reference.tasks if task in apart)
-    reasons[GONE] = len(reference.tasks.keys() - entry.tasks.keys() - apart.keys())
-    return ", ".join(f"{number} {why}" for why, number in reasons.most_common() if number)
-
-
-def measured_toolchains(reference: SeriesEntry, toolchain: ToolchainDrift) -> frozenset[str]:
-    """Toolchains of which is known what they do to the frozen replies: the reference's own, and those they were executed with."""
-    seen = Counter(one.toolchain for one in toolchain.evidence if one.passes + one.fails)
-    enough = LEAST_SHARE * sum(trial.passed is not None for trial in reference.trials)
-    return frozenset({reference.toolchain, *(name for name, replies in seen.items() if replies >= enough)})
-
-
-def touched_tasks(reference: SeriesEntry, toolchain: ToolchainDrift, name: str) -> tuple[str, ...]:
-    """Tasks of which some frozen reply came out otherwise with the toolchain ``name`` than in the reference, each time, often
-    enough to be a flip."""
-    if name == reference.toolchain:
-        return ()
-    before = {(trial.task, trial.index): trial.passed for trial in reference.trials}
-    shaky = set(toolchain.unstable)
-    seen = (one for one in toolchain.evidence if one.toolchain == name and (one.task, one.index) not in shaky)
-    steady = (one for one in seen if one.passes + one.fails >= REPLAYS and not (one.passes and one.fails))
-    return tuple(dict.fromkeys(one.task for one in steady if before.get((one.task, one.index)) == (one.passes == 0)))
-
-
-def racy_tasks(reference: SeriesEntry, toolchain: ToolchainDrift) -> tuple[str, ...]:
-    """Tasks of which at least half of the frozen replies come out both ways with the same programs: whatever is recorded of these
-    does not say how a reply comes out."""
-    replies = Counter(trial.task for trial in reference.trials if trial.reply)
-    unstable = Counter(task for task, _ in toolchain.unstable)
-    return tuple(task for task, number in unstable.items() if replies[task] and number >= LEAST_SHARE * replies[task])
