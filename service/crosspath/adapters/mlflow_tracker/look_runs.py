@@ -14,7 +14,7 @@ from crosspath.adapters.mlflow_tracker.runs import EXPERIMENT_TAGS
 from crosspath.adapters.mlflow_tracker.series_entries import DEPLOYMENT_TAG
 from crosspath.dates import day_of
 from crosspath.escaping import markdown
-from crosspath.types.drift import Drift, PartStatus, SeriesPoint, WatchDay
+from crosspath.types.drift import Drift, PartStatus, SeriesPoint
 
 LOOK, SERIES = "drift", "drift-series"
 """Values of ``crosspath.kind``."""
@@ -120,11 +120,12 @@ def _params(drift: Drift) -> dict[str, str]:
 
 def look_metrics(drift: Drift) -> dict[str, float]:
     """What the charts have a line of; what was not measured on that day is left out."""
-    newest, reference = _of_today(drift), drift.reference_point
-    today = next((day for day in drift.provider.days if day.day == day_of(drift.created_at)), None)
-    known = not drift.provider.unmeasured_today
-    measured = newest if known and _is_measured(newest, today) else None
-    change = drift.provider.change if today and today.used and known else None
+    newest, reference, provider = _of_today(drift), drift.reference_point, drift.provider
+    today = next((day for day in provider.days if day.day == day_of(drift.created_at)), None)
+    known = not provider.unmeasured_today and (today is None or today.used)
+    # What is deployed with another configuration has a pass rate, which is compared with nothing.
+    measured = newest if _is_measured(newest) and (known or provider.why == "configuration") else None
+    change = provider.change if today and known else None
     numbers: dict[str, float | int | None] = {
         "pass_rate": measured.rate.value if measured else None,
         "reference_rate": reference.rate.value if _is_measured(reference) else None,
@@ -142,10 +143,9 @@ def look_metrics(drift: Drift) -> dict[str, float]:
     return finite(numbers | {name: points(effects[effect]) for effect, name in EFFECT_VALUES.items() if effect in effects})
 
 
-def _is_measured(point: SeriesPoint | None, day: WatchDay | None = None) -> TypeGuard[SeriesPoint]:
-    """Whether an evaluation is a measurement: a rate of what little was scored would be a point like any other. ``day``: its day
-    in the watch; None: it is in none. With a changed configuration no day is compared, and what is deployed still has a rate."""
-    return point is not None and not point.why_not and (day is None or day.used)
+def _is_measured(point: SeriesPoint | None) -> TypeGuard[SeriesPoint]:
+    """Whether an evaluation is a measurement by itself: a rate of what little was scored would be a point like any other."""
+    return point is not None and not point.why_not
 
 
 def _of_today(drift: Drift) -> SeriesPoint | None:
