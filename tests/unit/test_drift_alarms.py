@@ -173,13 +173,13 @@ class TestToolchain:
 
 class TestProvider:
     def test_a_drop(self) -> None:
-        """Direction, day, size with its interval, number of tasks, reference, tasks that moved most, and the changed model."""
+        """Direction, day, size with its interval, number of tasks, reference, tasks that moved most, the newest day, the changed model."""
         alarm = only(served_changed(48), None, provider(-0.128, 49))
         assert (alarm.cause, alarm.level) == ("provider", "alarm")
         assert alarm.sentence == (
             "provider: support-bot answers worse, found on 2026-11-20: -12.8 points [-19.8, -5.8] over the last 7 days"
             f" on 2 tasks against the reference {REFERENCE}, most on quoting/a, heredoc/b;"
-            " the served model changed from x-0501 to x-1101 on 2026-11-19"
+            " 80.0 % pass on 2026-12-01; the served model changed from x-0501 to x-1101 on 2026-11-19"
         )
         assert alarm.tasks == ("quoting/a", "heredoc/b")
         assert alarm.next_step == (

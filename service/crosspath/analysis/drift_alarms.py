@@ -18,7 +18,7 @@ from crosspath.analysis.drift_steps import (
     to_measure_today,
     to_settle,
 )
-from crosspath.analysis.wording import points
+from crosspath.analysis.wording import percent, points
 from crosspath.dates import day_of
 from crosspath.escaping import one_line
 from crosspath.types.drift import (
@@ -222,6 +222,7 @@ def _moved(look: Look) -> Alarm:
     served = _served(look.configuration)
     signals = [one.name for one in part.signals if one.changed]
     behind = [
+        *_newest(part),
         *([_served_words(served)] if served else []),
         *([f"changed too: {', '.join(signals)}"] if signals else []),
         *_beside_the_toolchain(look),
@@ -237,11 +238,18 @@ def _moved(look: Look) -> Alarm:
     )
 
 
+def _newest(part: ProviderDrift) -> Iterator[str]:
+    """The newest day by itself: a mean over a week is small on the first day of an outage, and large after its last."""
+    days = [day for day in part.days if day.used and day.rate]
+    if days and (rate := days[-1].rate):
+        yield f"{percent(rate.value)} pass on {days[-1].day}"
+
+
 def _sizes(part: ProviderDrift) -> str:
     """What was found on the day, and what the last window shows where that is another day."""
     window = f"over the last {part.window_days} days" if part.window_days > 1 else "on the last day"
-    last = f"{_interval(part.change)} {window}"
     days = [day for day in part.days if day.change is not None]
+    last = f"{_interval(part.change)} {window}"
     then = next((day for day in days if day.day == part.found_on), None)
     if then is None or then is days[-1] or then.change == part.change:
         return last

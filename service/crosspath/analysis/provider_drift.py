@@ -46,10 +46,11 @@ def provider_drift(reference: SeriesEntry, days: Sequence[Day], set_apart: Mappi
     change = next((day.change for day in reversed(shown) if day.change is not None), None)
     chance = chance_found(watch) if watch.used else 0.0
     status = "drift" if found else "no drift" if chance >= ENOUGH else "not enough"
+    sizes = _sizes(change, splits, next((day for day in reversed(shown) if day.change is not None), None))
     too_little = status == "not enough" and bool(watch.used and watch.tasks)
     return ProviderDrift(
         status=status,
-        sentence=_found_words(found, change, splits) if found else _not_found_words(watch, change, splits, chance),
+        sentence=_found_words(found, change, sizes) if found else _not_found_words(watch, sizes, chance),
         why="too little" if too_little else "",
         reference=reference.evaluation,
         reference_at=reference.created_at,
@@ -155,26 +156,27 @@ def _task_changes(splits: Mapping[str, Split]) -> tuple[TaskChange, ...]:
 # -- words ---------------------------------------------------------------------------------------------------------------
 
 
-def _sizes(change: Estimate | None, splits: Mapping[str, Split]) -> str:
+def _sizes(change: Estimate | None, splits: Mapping[str, Split], newest: WatchDay | None) -> str:
+    """The window beside the reference, and the newest day by itself: a mean over a week says little of today's outage."""
     both = [split for split in splits.values() if split.before_trials and split.recent_trials]
     if change is None or change.value is None or not both:
         return "nothing was compared over the last days"
     recent, before = percent(mean_rate(both, "recent")), percent(mean_rate(both, "before"))
+    itself = f" ({percent(newest.rate.value)} on {newest.day})" if newest and newest.rate else ""
     return (
-        f"pass rate {recent} over the last {RECENT_DAYS} days, {before} in the reference:"
-        f" {points(change.value)} points [{points(change.low)}, {points(change.high)}] on {len(both)} tasks"
+        f"pass rate {recent} over the last {RECENT_DAYS} days{itself}, {before} in the reference:"
+        f" {points(change.value)} points [{points(change.low)}, {points(change.high)}] on {len(both)}"
+        f" task{'s' * (len(both) != 1)}"
     )
 
 
-def _found_words(found: _Crossing, change: Estimate | None, splits: Mapping[str, Split]) -> str:
+def _found_words(found: _Crossing, change: Estimate | None, sizes: str) -> str:
     gone = change is not None and change.low is not None and change.high is not None and change.low <= 0 <= change.high
     by_itself = "; those days by themselves don't show it" if gone else ""
-    return (
-        f"the provider answers {found.direction} since the reference, found on {found.day}; {_sizes(change, splits)}{by_itself}"
-    )
+    return f"the provider answers {found.direction} since the reference, found on {found.day}; {sizes}{by_itself}"
 
 
-def _not_found_words(watch: Watch, change: Estimate | None, splits: Mapping[str, Split], chance: float) -> str:
+def _not_found_words(watch: Watch, sizes: str, chance: float) -> str:
     if not watch.tasks:
         return "no task is left that can be compared with the reference"
     if not watch.used:
@@ -184,6 +186,6 @@ def _not_found_words(watch: Watch, change: Estimate | None, splits: Mapping[str,
     if chance < ENOUGH:
         return (
             f"no change found, and too little was observed: {drop} about {100 * chance:.0f} %, {100 * ENOUGH:.0f} % is asked for;"
-            f" {_sizes(change, splits)}"
+            f" {sizes}"
         )
-    return f"no change found; {_sizes(change, splits)}; {drop} about {100 * chance:.0f} %"
+    return f"no change found; {sizes}; {drop} about {100 * chance:.0f} %"
