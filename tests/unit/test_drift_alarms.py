@@ -173,7 +173,7 @@ class TestToolchain:
 
 class TestProvider:
     def test_a_drop(self) -> None:
-        """Direction, day, size with its interval, number of tasks, reference, tasks that moved most, the newest day, the changed model."""
+        """Direction, day, size with its interval, tasks, reference, what moved most, the newest day, the changed model."""
         alarm = only(served_changed(48), None, provider(-0.128, 49))
         assert (alarm.cause, alarm.level) == ("provider", "alarm")
         assert alarm.sentence == (
