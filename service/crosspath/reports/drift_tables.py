@@ -202,7 +202,7 @@ def _usd(some: Sequence[SeriesPoint]) -> str:
 def _unreadable(drift: Drift) -> Block:
     shown = drift.unreadable[:MOST_UNREADABLE]
     lines = [*_unreadable_lines(drift), *_more(len(drift.unreadable), len(shown), "more")]
-    return Block("Evaluations that can't be read", tuple(lines))
+    return Block("Evaluations that are left out", tuple(lines))
 
 
 def _unreadable_lines(drift: Drift) -> Iterator[str]:

@@ -68,7 +68,9 @@ class SeriesReader:
         if experiment is not None and experiment not in places.values():
             raise ConfigError(f"there is no experiment {experiment!r}; {near(experiment, there or places.values())}")
         if not there:
-            raise ConfigError(f"there is no deployment {deployment!r}; {near(deployment, self._deployments(places))}")
+            known = self._deployments(places)
+            how = "" if known else ": it begins with the first evaluation in MLflow of a spec that names it (deployment:)"
+            raise ConfigError(f"there is no deployment {deployment!r}; {near(deployment, known)}{how}")
         if experiment is None and len(there) > 1:
             raise ConfigError(
                 f"evaluations of deployment {deployment!r} are in several experiments: {', '.join(there)};"
