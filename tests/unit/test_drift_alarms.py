@@ -137,6 +137,8 @@ class TestToolchain:
             (GREP, GREP.replace("3.8", "3.11"), "grep: GNU grep 3.8 (/usr/bin/grep) -> GNU grep 3.11 (/usr/bin/grep)"),
             (GREP, GREP.replace("/usr", ""), "GNU grep 3.8 -> same version, another file (/usr/bin/grep -> /bin/grep)"),
             ("/bin/dash sha256 0a", "/bin/bash sha256 1b", "grep: /bin/dash -> /bin/bash"),
+            (GREP, "/bin/grep sha256 1b", "grep: GNU grep 3.8 (/usr/bin/grep) -> no version, sha256 1b (/bin/grep)"),
+            ("/bin/grep sha256 1b", GREP, "grep: no version, sha256 1b (/bin/grep) -> GNU grep 3.8 (/usr/bin/grep)"),
             ("/bin/dash sha256 0a", "/bin/dash sha256 1b", "/bin/dash -> same version, other content (sha256 0a -> 1b)"),
             ("node 20, /bin/node 40000000 bytes", "node 20, /bin/node 40000001 bytes", "(40000000 bytes -> 40000001 bytes)"),
             (

@@ -43,7 +43,16 @@ def program_change(one: FieldDifference) -> str:
     if before is None or after is None:
         return f"{program_name(one)}: {program_value(one.field, one.a)} -> {program_value(one.field, one.b)}"
     same = before.version == after.version and (before.version or before.file == after.file)
-    return f"{program_name(one)}: {_same_version(before, after) if same else f'{before.place} -> {after.place}'}"
+    return (
+        f"{program_name(one)}: {_same_version(before, after) if same else f'{_place(before, after)} -> {_place(after, before)}'}"
+    )
+
+
+def _place(program: _Program, other: _Program) -> str:
+    """Where one of two says no version the line would look like a move from one file to another."""
+    if program.version or not other.version:
+        return program.place
+    return f"no version, {program.content} ({program.file})"
 
 
 def _same_version(before: _Program, after: _Program) -> str:
