@@ -5,10 +5,13 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
+import crosspath
 from crosspath.catalogue import catalogue_tasks
 from crosspath.testing.openai_server import OpenAIServer, Received, Turn, answer
 
@@ -285,27 +289,59 @@ executor: {{kind: local, replay_workers: 2}}
 """
 
 
+FORGOTTEN = SPEC.replace("[exact-file, env-value, csv-append], tiers: [0, 1]", "[env-value], tiers: [0]").replace(
+    "support", "lost"
+)
+MEASURED_BEFORE = f"""\
+#!/bin/sh
+test "$1" = run || exec {Path(sys.executable).parent / "crosspath"} "$@"
+"""
+"""The real ``crosspath``, but for runs: what they would measure is in the database already."""
+
+
 @dataclass
 class Watched:
-    """A deployment whose reference is measured, with the server that its model answers from."""
+    """Deployments that were measured, with the server that their model answers from.
+
+    ``support-bot`` has a reference and, in ``worse.db``, a day on which all failed; ``lost-bot`` has a day and no reference.
+    """
 
     server: OpenAIServer
-    environment: dict[str, str]
-    answers: dict[str, bool]
+    place: Path
 
-    def runner(self, place: Path) -> Machine:
+    def runner(self, place: Path, database: str = "mlflow.db") -> Machine:
         """A fresh checkout: the spec, and no store."""
         place.mkdir()
+        copied(self.place / database, place / "copy.db")
         (place / "watch.yaml").write_text(SPEC.format(url=self.server.url))
-        made = Machine(place, self.environment)
+        made = Machine(place, variables_of(place / "copy.db"))
         made.fake("gh")
         return made
 
+    def evaluate(self, text: str, database: str, *, reference: bool = False) -> None:
+        """Into the database, in this process: the libraries are there already, which is most of what a command takes."""
+        (self.place / "watch.yaml").write_text(text.format(url=self.server.url))
+        with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # MLflow's own, which a command doesn't show
+            for name, value in variables_of(self.place / database).items():
+                patch.setenv(name, value)
+            made = crosspath.evaluate(self.place / "watch.yaml", reference=reference, store=self.place / "store")
+        assert made.tracking_error is None
+
+
+def variables_of(database: Path) -> dict[str, str]:
+    return {"MLFLOW_TRACKING_URI": f"sqlite:///{database}", "OPENAI_API_KEY": "sk-test"}
+
+
+def copied(database: Path, target: Path) -> None:
+    """Whole, also while somebody has it open."""
+    with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect(target)) as copy:
+        source.backup(copy)
+
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    """The reference, measured once."""
-    place = tmp_path_factory.mktemp("watched")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    """All that is measured, once."""
     answers = {"right": True}
 
     def answering(received: Received) -> Turn:
@@ -313,20 +349,22 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         return answer(command if answers["right"] else "true", model="m")
 
     with OpenAIServer(answering) as server:
-        made = Watched(server, {"MLFLOW_TRACKING_URI": f"sqlite:///{place}/mlflow.db", "OPENAI_API_KEY": "sk-test"}, answers)
-        done = made.runner(place / "first").start("crosspath", "run", "watch.yaml", "--reference")
-        assert done.returncode == 0, done.stdout + done.stderr
+        made = Watched(server, tmp_path_factory.mktemp("watched"))
+        made.evaluate(SPEC, "mlflow.db", reference=True)
         assert len(server.requests) == 10 * len(TASKS)
+        made.evaluate(FORGOTTEN, "mlflow.db")
+        answers["right"] = False
+        copied(made.place / "mlflow.db", made.place / "worse.db")
+        made.evaluate(SPEC, "worse.db")
         yield made
 
 
-@pytest.fixture
-def watched(measured: Watched, tmp_path: Path) -> Watched:
-    """The deployment with nothing but its reference, in a database of its own."""
-    database = measured.environment["MLFLOW_TRACKING_URI"].removeprefix("sqlite:///")
-    shutil.copy(database, tmp_path / "mlflow.db")
-    measured.answers["right"] = True
-    return replace(measured, environment={**measured.environment, "MLFLOW_TRACKING_URI": f"sqlite:///{tmp_path}/mlflow.db"})
+@pytest.fixture(scope="module")
+def worse(watched: Watched) -> tuple[Machine, subprocess.CompletedProcess[str]]:
+    """Cron's job on the day on which everything failed, with the real look."""
+    runner = watched.runner(watched.place / "cron", "worse.db")
+    runner.fake("crosspath", MEASURED_BEFORE)
+    return runner, runner.start(str(WATCH), "support-bot", "watch.yaml")
 
 
 needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap (make deps)")
@@ -338,28 +376,29 @@ def without_expressions(values: dict[str, Any]) -> dict[str, str]:
 
 
 @needs_bubblewrap
-def test_github(watched: Watched, tmp_path: Path) -> None:
-    """Every step's commands as they stand, on a fresh runner: a model that got worse fails the job with the look's code, and the
-    look is shown and told in an issue."""
+def test_github(worse: tuple[Machine, subprocess.CompletedProcess[str]], machine: Machine) -> None:
+    """Every step's commands as they stand, with a real look's files: a model that got worse fails the job with the look's code,
+    and the look is shown and told in an issue."""
     job = yaml.safe_load((DEPLOY / "ci" / "github-watch.yml").read_text())
     steps = {step["name"]: step["run"] for step in job["jobs"]["watch"]["steps"] if "run" in step}
-    watched.answers["right"] = False
-    runner = watched.runner(tmp_path / "github")
-    places = {"GITHUB_STEP_SUMMARY": str(runner.place / "summary.md"), "GITHUB_ENV": str(runner.place / "env")}
+    look = worse[0].place / "watch-support-bot" / "look"
+    machine.fake("crosspath", f'#!/bin/sh\ntest $1 != drift || {{ cp -r {look} "$4"; exit 1; }}\n')
+    machine.fake("gh", ISSUES)
+    places = {"GITHUB_STEP_SUMMARY": str(machine.place / "summary.md"), "GITHUB_ENV": str(machine.place / "env")}
     variables = without_expressions(job["env"]) | places | {"GITHUB_REPOSITORY": "me/my-bot"}
     for name, script in steps.items():
         if name == "Close the issue":
             continue
-        done = runner.bash(script, variables | steps_environment(job, name))
+        done = machine.bash(script, variables | steps_environment(job, name))
         assert done.returncode == (1 if name == "Look for drift" else 0), f"{name}: {done.stdout}{done.stderr}"
-    assert (runner.place / "env").read_text() == "LOOK=1\nARTIFACT=crosspath-drift support-bot\n"
-    assert (runner.place / "summary.md").read_text().startswith("DRIFT (provider): support-bot")
-    assert all((runner.place / "crosspath-drift" / name).exists() for name in ("drift.json", "drift.md", "figures/drift.png"))
-    assert runner.calls[-1] == (
+    assert (machine.place / "env").read_text() == "LOOK=1\nARTIFACT=crosspath-drift support-bot\n"
+    assert (machine.place / "summary.md").read_text().startswith("DRIFT (provider): support-bot")
+    assert all((machine.place / "crosspath-drift" / name).exists() for name in ("drift.json", "drift.md", "figures/drift.png"))
+    assert [call for call in machine.calls if call.startswith("issue")][-1] == (
         "issue create --repo me/my-bot --label crosspath-drift --title Crosspath: support-bot needs a look"
         " --body-file crosspath-drift/issue.md"
     )
-    written = (runner.place / "crosspath-drift" / "issue.md").read_text()
+    written = (machine.place / "crosspath-drift" / "issue.md").read_text()
     assert re.match(r'<!-- crosspath drift of "support-bot" alarms [0-9a-f]{16} -->\nDRIFT \(provider\): support-bot', written)
 
 
@@ -456,38 +495,27 @@ def test_the_look_decides_about_the_github_job(machine: Machine, look: int, code
 
 @needs_bubblewrap
 def test_gitlab(watched: Watched, tmp_path: Path) -> None:
-    """Every line as it stands: the job ends with the look's code, of which it allows only that for too little evidence."""
+    """Every line as it stands: the job ends with the look's code, of which it allows only that for too little evidence, and the
+    real look of a deployment whose reference was forgotten is recognised."""
     job = yaml.safe_load((DEPLOY / "ci" / "gitlab-watch.yml").read_text())["crosspath-watch"]
     runner = watched.runner(tmp_path / "gitlab")
-    variables = without_expressions(job["variables"])
+    runner.fake("crosspath", MEASURED_BEFORE)
+    variables = without_expressions(job["variables"]) | {"DEPLOYMENT": "lost-bot"}
     done = runner.bash("\n".join((*job["before_script"], *job["script"])), variables)
     assert done.returncode == 3, done.stdout + done.stderr
     assert job["allow_failure"] == {"exit_codes": [3]}
     assert all((runner.place / path / "drift.md").is_file() for path in job["artifacts"]["paths"])
+    assert "lost-bot has no reference, so nothing is compared; " in done.stdout
 
 
 @needs_bubblewrap
-def test_the_script_with_the_real_command(watched: Watched, tmp_path: Path) -> None:
+def test_the_script_with_the_real_command(worse: tuple[Machine, subprocess.CompletedProcess[str]]) -> None:
     """The day on which the model got worse prints who answers worse and by how much, and nothing of what went well."""
-    watched.answers["right"] = False
-    runner = watched.runner(tmp_path / "cron")
-    worse = runner.start(str(WATCH), "support-bot", "watch.yaml")
-    assert worse.returncode == 1, worse.stdout + worse.stderr
-    assert worse.stdout.startswith("DRIFT (provider): support-bot")
-    assert "ALARM" in worse.stdout
+    runner, done = worse
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.stdout.startswith("DRIFT (provider): support-bot")
+    assert "ALARM" in done.stdout
     assert "look ended with 1" in runner.log
-
-
-@needs_bubblewrap
-def test_the_first_day_without_a_reference(watched: Watched, tmp_path: Path) -> None:
-    """The real look of a deployment whose reference was forgotten is recognised by the script, which prints the command."""
-    runner = watched.runner(tmp_path / "first")
-    few = SPEC.replace("[exact-file, env-value, csv-append], tiers: [0, 1]", "[env-value], tiers: [0]")
-    (runner.place / "watch.yaml").write_text(few.replace("support-bot", "forgotten").format(url=watched.server.url))
-    done = runner.start(str(WATCH), "forgotten", "watch.yaml")
-    assert done.returncode == 3, done.stdout + done.stderr
-    assert done.stdout.startswith("forgotten has no reference"), done.stdout
-    assert done.stdout.endswith(f": crosspath run {runner.place / 'watch.yaml'} --reference\n")
 
 
 def looks_of_ci() -> dict[str, str]:
