@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -28,10 +29,18 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Facts, Judgement,
     return facts, judgement, directory
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle that is only copied: its figures take a second to draw."""
+    directory = tmp_path_factory.mktemp("whole") / "bundle"
+    write_bundle(*evaluation(), directory)
+    return directory
+
+
 @pytest.fixture
-def bundle(tmp_path: Path) -> Path:
-    write_bundle(*evaluation(), tmp_path / "bundle")
-    return tmp_path / "bundle"
+def bundle(whole: Path, tmp_path: Path) -> Path:
+    """A bundle of its own for each test."""
+    return Path(shutil.copytree(whole, tmp_path / "bundle"))
 
 
 def test_round_trip(written: tuple[Facts, Judgement, Path]) -> None:
@@ -54,7 +63,7 @@ def test_any_text_survives(text: str, arguments: str, name: str, content: str, t
             "contracts": (contract, contract.model_copy(update={"version": "2"}), *facts.contracts),
         }
     )
-    write_bundle(changed, judgement, tmp_path / "bundle")
+    write_bundle(changed, judgement, tmp_path / "bundle", pages=False)  # its figures would be drawn for each example
     assert read_bundle(tmp_path / "bundle") == changed
 
 

@@ -18,8 +18,9 @@ def test_too_many_layers_are_refused() -> None:
     assert parse_path("x", [*[DOUBLING] * 15, "shell"], "transports.x").layers
 
 
-def test_a_text_that_grows_too_long_is_undeliverable() -> None:
+def test_a_text_that_grows_too_long_is_undeliverable(monkeypatch: pytest.MonkeyPatch) -> None:
     """What would fill the memory on its way is a problem of this reply's delivery, found at the first layer above the bound."""
+    monkeypatch.setattr(chains, "MAX_TEXT_CHARACTERS", chains.MAX_TEXT_CHARACTERS // 256)  # the same in a moment
     path = assemble(parse_path("x", [*[DOUBLING] * 15, "script-file"], "transports.x"))
     delivery = path.deliver(Reply(text="\\" * (chains.MAX_TEXT_CHARACTERS // 8)))
     assert (delivery.problem, delivery.actions) == ("undeliverable", ())

@@ -2,14 +2,14 @@
 
 import json
 import time
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
 
 from crosspath.errors import ConfigError
 from crosspath.transports import Path, assemble, find_path, parse_path, preset, preset_names, survivable_presets
-from crosspath.types import Contract, External, PathSpec, Reply, ToolCall
+from crosspath.types import Cleanup, Contract, External, PathSpec, Reply, ToolCall
 
 JSON_CONTRACT = Contract(name="json", shape="json", reference="json", text="x")
 FENCE_LIKE = "`" * 100_000 + " `"
@@ -287,17 +287,35 @@ def test_names_that_can_not_be_used(name: str) -> None:
         parse_path(name, ["shell"], "spec.yaml")
 
 
+HOSTILE = ("'\"\\`$", "```\n", "<<A\n", "~~~~ x\n", "<<-A\n\t", " \n", "\\", "`", FENCE_LIKE)
+
+
+def hostile_text(unit: str) -> str:
+    """200 kB of it."""
+    return unit * (200_000 // len(unit))
+
+
 @pytest.mark.parametrize("name", [name for name in preset_names() if preset(name).accepts == "text"])
-@pytest.mark.parametrize("unit", ["'\"\\`$", "```\n", "<<A\n", "~~~~ x\n", "<<-A\n\t", " \n", "\\", "`", FENCE_LIKE])
+@pytest.mark.parametrize("unit", HOSTILE)
 def test_cost_is_linear(name: str, unit: str) -> None:
-    """Hostile text of 200 kB is cleaned, encoded and embedded in a blink; anything quadratic would take minutes."""
-    path = assemble(preset(name), None, "fenced-block")
-    text = unit * (200_000 // len(unit))
+    """Hostile text of 200 kB is encoded and embedded in a blink, as it is; anything quadratic would take minutes."""
+    path = assemble(preset(name), None, "none")
+    text = hostile_text(unit)
     started = time.process_time()
     path.deliver(Reply(text=text))
     delivery = path.deliver(Reply(text=text[:60_000]), encoded=path.survivable)
     assert time.process_time() - started < 5
     assert all(len(hop.text) <= 4 * len(text) + 1000 for action in delivery.actions for hop in action.hops)
+
+
+@pytest.mark.parametrize("cleanup", get_args(Cleanup))
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_cleaning_is_linear(cleanup: Cleanup, unit: str) -> None:
+    """Hostile text is cleaned in a blink, too, whatever the path: all clean up before their first layer."""
+    path = assemble(preset("raw"), None, cleanup)
+    started = time.process_time()
+    path.deliver(Reply(text=hostile_text(unit)))
+    assert time.process_time() - started < 5
 
 
 def test_a_harness_is_known_by_its_code_not_by_its_place() -> None:
