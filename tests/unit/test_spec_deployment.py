@@ -39,6 +39,7 @@ def test_a_deployment_is_a_name_or_a_section() -> None:
         (ONE + "deployment: {}\n", "deployment.name: is missing"),
         (ONE + "deployment: ' bot'\n", "deployment.name: ' bot' is no name"),
         (ONE + "deployment: a/../b\n", "deployment.name: 'a/../b' is no name"),
+        (ONE + "deployment: -x\n", "deployment.name: '-x' is no name: no '-' at the beginning"),
         (ONE + "deployment: {name: bot, reference_trials: 3}\n", "deployment.reference_trials: must be"),
         (ONE + "deployment: {name: bot, alpha: 5}\n", "deployment.alpha: must be"),
         (ONE + "deployment: {name: bot, alfa: 0.1}\n", "deployment.alfa: unknown field; did you mean alpha?"),

@@ -217,4 +217,6 @@ def name_problem(name: str) -> str | None:
         return "is no name: 1-60 letters, digits, spaces or _ - . / are possible"
     if name != name.strip() or any(part in ("", ".", "..") for part in name.split("/")):
         return "is no name: no space at either end, no empty, '.' or '..' part between slashes"
+    if name.startswith("-"):
+        return "is no name: no '-' at the beginning, which commands would read as an option"
     return None
