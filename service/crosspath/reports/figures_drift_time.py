@@ -233,7 +233,7 @@ def _legend(figure: Figure, drift: Drift) -> None:
     from matplotlib.patches import Patch
 
     handles: list[Line2D | Patch] = [
-        Line2D([], [], color=DAY, marker="o", linewidth=1, markersize=4.5, label="evaluation, 95 %"),
+        Line2D([], [], color=DAY, marker="o", linewidth=1, markersize=4.5, label="evaluation, all of its tasks, 95 %"),
         Line2D([], [], color=INK, marker="D", linewidth=1, markersize=4.5, label="reference"),
         Patch(facecolor=RIGHT, alpha=0.3, label="its interval"),
     ]
@@ -243,5 +243,5 @@ def _legend(figure: Figure, drift: Drift) -> None:
             Line2D([], [], color=UNUSED, marker="o", markerfacecolor="white", markersize=4.5, linewidth=1, label=label)
         )
     if _changes(drift.provider.days):
-        handles.append(Line2D([], [], color=TREND, linewidth=1.6, label="change against the reference, 95 %"))
+        handles.append(Line2D([], [], color=TREND, linewidth=1.6, label=f"change, {drift.provider.tasks} compared tasks, 95 %"))
     figure.legend(handles=handles, loc="lower center", ncols=len(handles), frameon=False, fontsize=8.5)

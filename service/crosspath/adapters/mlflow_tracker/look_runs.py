@@ -12,6 +12,7 @@ from crosspath.adapters.mlflow_tracker.metrics import EFFECT_VALUES, points
 from crosspath.adapters.mlflow_tracker.names import MAX_PARAM, NOTE_TAG, finite, fit_name, fit_note, shown
 from crosspath.adapters.mlflow_tracker.runs import EXPERIMENT_TAGS
 from crosspath.adapters.mlflow_tracker.series_entries import DEPLOYMENT_TAG
+from crosspath.analysis.drift_signals import RECENT_DAYS
 from crosspath.dates import day_of
 from crosspath.escaping import markdown
 from crosspath.types.drift import Drift, PartStatus, SeriesPoint
@@ -97,7 +98,9 @@ def series_name(deployment: str, state: str = "") -> str:
 def series_note(look: str, link: str, first_day: str) -> str:
     """The description of the series run: that of its newest look, and how to read the charts."""
     where = (
-        f"Newest look: [open it]({link}). *Model metrics* has a chart of each number: step 0 is {first_day}, one step a day.\n"
+        f"Newest look: [open it]({link}). *Model metrics* has a chart of each number: step 0 is {first_day}, one step a day."
+        f" `pass_rate` is that day's, of all its tasks; `change_pp` is the last {RECENT_DAYS} days less the reference,"
+        " without tasks that are set apart.\n"
     )
     return fit_note(f"{where}\n{look}", f"{REPORT} of the newest look")
 
