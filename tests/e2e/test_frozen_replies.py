@@ -193,6 +193,14 @@ class TestOtherMachines:
         assert (back.status, back.flips, back.unstable) == ("no drift", (), known.unstable)
 
 
+@pytest.fixture(scope="module")
+def interrupted(place: Path, known: ToolchainDrift, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+    """The store with a look that was killed on this machine, and how its process ended."""
+    own = tmp_path_factory.mktemp("killed") / "own"
+    shutil.copytree(place, own)
+    return own, look_in({}, own, killed_after=5)[0]
+
+
 class TestKilled:
     @pytest.fixture
     def own(self, place: Path, tmp_path: Path) -> Path:
@@ -200,11 +208,17 @@ class TestKilled:
         shutil.copytree(place, tmp_path / "own")
         return tmp_path / "own"
 
-    def test_goes_on(self, own: Path, known: ToolchainDrift) -> None:
+    @pytest.fixture
+    def killed_here(self, interrupted: tuple[Path, int], tmp_path: Path) -> Path:
+        """A copy of the store with a look that was killed on this machine."""
+        shutil.copytree(interrupted[0], tmp_path / "killed-here")
+        return tmp_path / "killed-here"
+
+    def test_goes_on(self, killed_here: Path, interrupted: tuple[Path, int], known: ToolchainDrift) -> None:
         """What a killed look replayed is kept by the next one, also what it was just writing; a finished look is never taken for
         another one."""
-        code, _, _ = look_in({}, own, killed_after=5)
-        assert code in (-signal.SIGKILL, 128 + signal.SIGKILL)
+        own = killed_here
+        assert interrupted[1] in (-signal.SIGKILL, 128 + signal.SIGKILL)
         ((killed, status), said) = derived(own)[-1], list[str]()
         assert status == "running"
         found = look(own, known.evidence, said)
@@ -214,9 +228,9 @@ class TestKilled:
         assert (found.replayed_as, found.status, found.compared) == (killed, "no drift", known.compared)
         assert look(own, known.evidence).replayed_as != killed
 
-    def test_too_long_ago(self, own: Path, known: ToolchainDrift, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_too_long_ago(self, killed_here: Path, known: ToolchainDrift, monkeypatch: pytest.MonkeyPatch) -> None:
         """A look that was killed long ago is none of today: it goes, and everything is replayed."""
-        look_in({}, own, killed_after=5)
+        own = killed_here
         killed, said = derived(own)[-1][0], list[str]()
         monkeypatch.setattr(frozen, "GOES_ON_S", -1.0)
         found = look(own, known.evidence, said)
@@ -239,8 +253,8 @@ class TestRoom:
         """A look a day leaves the newest three in the ledger, and the evaluations that were asked for."""
         shutil.copytree(place, tmp_path / "own")
         days = iter(range(1000))
-        monkeypatch.setattr(frozen, "_day", lambda _: str(next(days)))
-        found = [look(tmp_path / "own", known.evidence) for _ in range(5)]
+        monkeypatch.setattr(frozen, "day_of", lambda _: str(next(days)))
+        found = [look(tmp_path / "own", known.evidence) for _ in range(4)]
         assert [name for name, _ in derived(tmp_path / "own")] == [one.replayed_as for one in found[-3:]]
         assert facts_of(tmp_path / "own").trials
 
