@@ -33,15 +33,26 @@ class Started:
     """One ``crosspath ...``."""
 
     def __init__(
-        self, arguments: Sequence[str], directory: Path, environment: Mapping[str, str], *, background: bool = False
+        self,
+        arguments: Sequence[str],
+        directory: Path,
+        environment: Mapping[str, str],
+        *,
+        background: bool = False,
+        there: Path | None = None,
+        program: str | None = None,
     ) -> None:
-        """``background``: as a script's ``crosspath ... &``, which ignores Ctrl-C."""
+        """``background``: as a script's ``crosspath ... &``, which ignores Ctrl-C. ``there``: where it works; default: here.
+        ``program``: Python code that is run in place of the command line.
+        """
         _start_server()
         directory.mkdir(parents=True, exist_ok=True)
         self._out, self._err = directory / "stdout", directory / "stderr"
         self._err.touch()  # so that it can be read before there is anything
         self._process = _FORKSERVER.Process(
-            target=_run, args=(list(arguments), dict(environment), background, self._out, self._err, sys.path), daemon=False
+            target=_run,
+            args=(list(arguments), dict(environment), background, self._out, self._err, sys.path, there or Path.cwd(), program),
+            daemon=False,
         )
         self._process.start()
 
@@ -51,7 +62,7 @@ class Started:
         assert pid is not None
         return pid
 
-    def wait(self, timeout_s: float = 60) -> int:
+    def wait(self, timeout_s: float = 180) -> int:
         """Exit code; minus the signal's number where one killed it."""
         self._process.join(timeout_s)
         if self._process.exitcode is None:
@@ -73,7 +84,17 @@ class Started:
         return json.loads(self.stdout)
 
 
-def _run(arguments: list[str], environment: dict[str, str], background: bool, out: Path, err: Path, path: list[str]) -> None:
+def _run(
+    arguments: list[str],
+    environment: dict[str, str],
+    background: bool,
+    out: Path,
+    err: Path,
+    path: list[str],
+    there: Path,
+    program: str | None,
+) -> None:
+    os.chdir(there)
     for number, file in ((1, out), (2, err)):
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         os.dup2(descriptor, number)
@@ -86,10 +107,17 @@ def _run(arguments: list[str], environment: dict[str, str], background: bool, ou
     os.setpgid(0, 0)
     # The server that forked us ignores it.
     signal.signal(signal.SIGINT, signal.SIG_IGN if background else signal.default_int_handler)
-    from crosspath.cli import main
-
     try:
-        main()
+        _begin(program)
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
+
+
+def _begin(program: str | None) -> None:
+    if program is not None:
+        exec(compile(program, "<program>", "exec"), {"__name__": "__main__"})
+        return
+    from crosspath.cli import main
+
+    main()

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -20,6 +21,8 @@ from small_disks import small_disk
 from started import Started
 
 CONCURRENCY = 4
+WAIT_S = 120.0
+"""Far longer than anything takes that is waited for, on however busy a machine."""
 SPEC = """
 name: resumed
 models:
@@ -121,6 +124,14 @@ def test_kill_9_buys_again_at_most_what_was_in_flight(serving: Callable[..., tup
     assert _tables(document) == _tables(whole.document)
 
 
+def _until(true: Callable[[], bool], started: Started) -> None:
+    """Wait for something that a process does."""
+    deadline = time.monotonic() + WAIT_S
+    while not true():
+        assert time.monotonic() < deadline, started.stderr
+        time.sleep(0.01)
+
+
 def _in_flight(started: Started) -> int:
     lines = [line for line in started.stderr.splitlines() if "in flight" in line]
     return int(lines[0].split()[0]) if lines else 0
@@ -157,8 +168,7 @@ def test_sigterm_ends_a_run_on_ray(serving: Callable[..., tuple[House, OpenAISer
     """Ray's own handler neither ends the program in its way nor prints its stack."""
     house, server = serving(lambda _: silent())
     started = house.start("--executor", "ray", background=True)
-    while not server.requests:
-        time.sleep(0.05)
+    _until(lambda: bool(server.requests), started)
     os.kill(started.pid, signal.SIGTERM)
     assert started.wait() == 130
     assert started.stderr.splitlines()[-1].endswith("interrupted; the same command goes on where it stopped")
@@ -169,11 +179,9 @@ def test_sigterm_ends_what_only_waits(serving: Callable[..., tuple[House, OpenAI
     """Outside of the event loop, too: a command that waits for another one ends with 130 and one line, and leaves that alone."""
     house, server = serving(lambda _: silent())
     first = house.start()
-    while not server.requests:
-        time.sleep(0.01)
+    _until(lambda: bool(server.requests), first)
     second = house.start(background=True)
-    while "waiting for process" not in second.stderr:
-        time.sleep(0.01)
+    _until(lambda: "waiting for process" in second.stderr, second)
     os.kill(second.pid, signal.SIGTERM)
     assert second.wait() == 130
     assert second.stderr.splitlines()[-1].endswith("interrupted; the same command goes on where it stopped")
@@ -185,8 +193,7 @@ def test_the_second_signal_ends_at_once(serving: Callable[..., tuple[House, Open
     """Whoever does not want to wait for an orderly end sends it twice."""
     house, server = serving(lambda _: silent())
     started = house.start()
-    while not server.requests:
-        time.sleep(0.01)
+    _until(lambda: bool(server.requests), started)
     os.kill(started.pid, signal.SIGSTOP)  # so that it gets both before it can end
     os.kill(started.pid, signal.SIGTERM)
     os.kill(started.pid, signal.SIGINT)
@@ -238,12 +245,19 @@ def test_a_store_that_is_deleted_meanwhile_is_no_finished_run(serving: Callable[
 
 def test_a_second_process_waits_and_says_for_whom(serving: Callable[..., tuple[House, OpenAIServer]]) -> None:
     """Two commands on one store run one after the other; the second names the process that it waits for."""
-    house, server = serving()
+    waits = Event()
+
+    def answers_when_somebody_waits(received: Received) -> Turn:
+        assert waits.wait(WAIT_S)
+        return right_command(received)
+
+    house, server = serving(answers_when_somebody_waits)
     first = house.start()
-    while not server.requests:
-        time.sleep(0.01)
+    _until(lambda: bool(server.requests), first)
     second = house.start()
-    assert first.wait() == second.wait() == 0
+    _until(lambda: "waiting for process" in second.stderr, second)
+    waits.set()
+    assert (first.wait(), second.wait()) == (0, 0)
     assert f"waiting for process {first.pid} that is using this store" in second.stderr.splitlines()
     assert len(server.requests) == 2 * PLANNED  # the first was finished, so the second is an evaluation of its own
     assert first.document["evaluation"] != second.document["evaluation"]
