@@ -51,7 +51,7 @@ def test_items_of_a_spec(alone: pytest.Pytester) -> None:
     assert "no verdict: 1 of 1 trials have no verdict: fault:" in text
     assert "Traceback" not in text
     assert "pytest_plugin.py" not in text
-    again = alone.runpytest_subprocess(*asked, "items.yaml::naive", "-k", "word")
+    again = alone.runpytest_inprocess(*asked, "items.yaml::naive", "-k", "word")
     again.assert_outcomes(passed=1, deselected=1)
     assert "holds it already: nothing is asked or executed" in again.stdout.str()
     ledger = Ledger(alone.path / "store", reading=True)
