@@ -17,6 +17,7 @@ import crosspath
 from crosspath.app import adapters, promoting
 from crosspath.catalogue import catalogue_tasks
 from crosspath.testing.openai_server import OpenAIServer, Received, Turn, answer
+from warm_commands import warm_commands
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap (make deps)"),
@@ -135,9 +136,9 @@ def test_github(house: House) -> None:
     assert "repos/me/my-bot/issues/7/comments --field body=@crosspath-gate/verdict.md" in (house.directory / "calls").read_text()
 
 
-def test_gitlab(house: House) -> None:
+def test_gitlab(house: House, tmp_path: Path) -> None:
     """Every line runs as it stands; a policy that is not met fails the job with the gate's own exit code, and what is published
-    is there all the same."""
+    is there all the same. (The installed program is started by the other job; here it is forked from a warm process.)"""
     job = yaml.safe_load((JOBS / "gitlab-ci.yml").read_text())["crosspath-gate"]
     place = house.runner("gitlab", POLICY + "  - {metric: tokens_per_pass, at_most: 1}\n")
     bought = len(house.server.requests)
@@ -147,7 +148,10 @@ def test_gitlab(house: House) -> None:
         "CI_PROJECT_ID": "1",
         "GATE_TOKEN": "secret",
     }
-    done = house.bash(place, "\n".join((*job["before_script"], *job["script"])), variables)
+    with warm_commands(tmp_path / "warm") as programs:
+        path = {"PATH": f"{programs}:{house.environment['PATH']}"}
+        done = house.bash(place, "\n".join((*job["before_script"], *job["script"])), variables | path)
+    assert len(list(tmp_path.glob("warm/*/stdout"))) == 2
     assert done.returncode == 1, done.stdout + done.stderr
     assert done.stdout.rstrip().splitlines()[-1].startswith("to check it: crosspath audit crosspath-gate")
     after = house.bash(place, "\n".join(job["after_script"]), variables)

@@ -2,11 +2,11 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from started import Started
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap (make deps)")
 
@@ -34,8 +34,8 @@ with open("found.json", "w") as file:
 
 def test_replies_are_executed_and_judged(tmp_path: Path) -> None:
     """A row gets right, silent_wrong, cause, reference_right and damage; one that can't be scored is an error and in no mean."""
-    done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+    started = Started([], tmp_path / "said", {}, there=tmp_path, program=PROGRAM)
+    assert started.wait(300) == 0, started.stderr[-2000:]
     document = json.loads((tmp_path / "found.json").read_text())
     assert [tuple(one) for one in document["found"] if one[2] is None] == [
         ("right", False, None), ("silent_wrong", True, None), ("cause", "wrong_state", None),
