@@ -188,7 +188,8 @@ def test_the_doctor_names_a_bad_seed(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(VARIABLE, "hunter2")
     spec = tmp_path / "held.yaml"
-    spec.write_text(json.dumps(_spec({}, FILES[:1], candidates={"a": "baseline/oracle"})))
+    nowhere = {"kind": "ray", "address": "127.0.0.1:9"}  # a whole Ray would be started only to be looked at
+    spec.write_text(json.dumps(_spec({}, FILES[:1], candidates={"a": "baseline/oracle"}, executor=nowhere)))
     run(["doctor", str(spec), "--json"])
     (finding,) = [finding for finding in json.loads(capsys.readouterr().out) if finding["what"] == "seed"]
     assert finding["status"] == "trouble"
@@ -212,7 +213,7 @@ def test_the_seed_is_found_nowhere(known: dict[str, Task], tmp_path: Path, short
     spec = tmp_path / "held.yaml"
     environment = {VARIABLE: SEED, "KEY_OF_TEST": "sk-test", "RAY_TMPDIR": str(short_directory)}
     with OpenAIServer(prying) as server:
-        document = _spec({"m": server.url}, FILES[:2], executor={"kind": "ray", "replay_workers": 2})
+        document = _spec({"m": server.url}, FILES[:2], executor={"kind": "ray", "replay_workers": 1})
         spec.write_text(json.dumps(document))
         started = Started(["run", str(spec), "--store", str(tmp_path / "store"), "--json"], tmp_path / "out", environment)
         assert started.wait(180) == 0, started.stderr
