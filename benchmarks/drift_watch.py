@@ -270,9 +270,7 @@ def covered(law, change, sizes: tuple[int, int, int], number: int, random: np.ra
 def enough(number: int) -> None:
     """What `no drift` rests on: tasks that are alike, and a drop that is there in all days."""
     number = min(number, 500)
-    print(
-        "\nA drop of 15 points in every task, in all of the days: chance of finding it today, as a look says it, and"
-    )
+    print("\nA drop of 15 points in every task, in all of the days: chance of finding it today, as a look says it, and")
     print(f"how often the best window found it ({number} each). 24 tasks x 1 a day; from 50 % on it is `no drift`.")
     days = (1, 2, 3, 5, 6, 7, 10, 14)
     print(f"{'pass rate, reference':<24}" + "".join(f"{f'day {day}':>16}" for day in days))

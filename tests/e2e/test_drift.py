@@ -161,8 +161,10 @@ def test_an_edited_contract_is_configuration(watch: Watch, endpoint: Endpoint) -
 
 
 def test_another_awk_is_the_toolchains(watch: Watch, endpoint: Endpoint, elsewhere: Callable[..., tuple[int, Drift]]) -> None:
-    """The image changes: the frozen replies say which tasks it breaks, and the server counts no request. No day ran with it yet, so
-    that all tasks of all days are compared."""
+    """The image changes: the frozen replies say which tasks it breaks, and the server counts no request.
+
+    No day ran with it yet, so that all tasks of all days are compared.
+    """
     asked, (code, found) = asked_for(endpoint, lambda: elsewhere(watch, 2, "look"))
     assert (asked, code, found.toolchain.requests) == (0, 1, 0)
     assert statuses(found)[:2] == ("no drift", "drift")

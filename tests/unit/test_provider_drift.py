@@ -56,7 +56,9 @@ def test_of_a_rise_and_a_drop_the_drop_is_told() -> None:
 def test_the_sentence_has_both_rates_in_points() -> None:
     """Both rates, and the difference with its interval. How often such an alarm is false is said by the report, once."""
     found = provider_drift(reference(), [day(1, 0.25)], {})
-    assert "pass rate 25.0 % over the last 7 days (25.0 % on 2026-10-03), 100.0 % in the reference: -75.0 points [" in found.sentence
+    assert "pass rate 25.0 % over the last 7 days (25.0 % on 2026-10-03), 100.0 % in the reference: -75.0 points [" in (
+        found.sentence
+    )
     assert "false alarm" not in found.sentence
 
 
