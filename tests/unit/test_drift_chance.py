@@ -64,3 +64,15 @@ def test_more_is_found_with_more_to_spend(splits: list[Split], level: float, dro
     chance = chance_of_finding(splits, level, drop)
     assert 0 <= chance <= 1
     assert chance_of_finding(splits, min(0.9, 2 * level), drop) >= chance - 1e-12
+
+
+def test_many_trials() -> None:
+    """A month of a hundred trials a day, of tasks that always, mostly or never pass."""
+    splits = [Split(2000, 2000, 2800, 2800), Split(1800, 2000, 2500, 2800), Split(0, 2000, 0, 2800)]
+    assert chance_of_finding(splits, LEVEL) == pytest.approx(1)
+
+
+def test_tasks_that_never_pass_take_no_passes() -> None:
+    """Half of a watch at 0 % neither hides nor adds a drop of the other half."""
+    able, never = [Split(20, 20, 3, 3)] * 12, [Split(0, 20, 0, 3)] * 12
+    assert chance_of_finding([*able, *never], LEVEL) == pytest.approx(chance_of_finding(able, LEVEL), abs=0.08)

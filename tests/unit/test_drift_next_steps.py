@@ -139,3 +139,30 @@ class TestNothingIsKnownOfToday:
         assert self.step(entry(15, toolchain=NEW)) == (
             "look where the daily job runs, with its programs: crosspath drift bot; then the day counts"
         )
+
+
+def test_a_bad_evening_after_a_good_morning() -> None:
+    """The step names the evaluation that failed, and the morning is not called unknown."""
+    evening = unmeasured(entry(14)).model_copy(update={"evaluation": "watch-014b", "created_at": NOON + 14.3 * DAY_S})
+    alarm = alarm_of(look(reference(), *days(1, 14), evening), "provider", "unmeasured")
+    assert "an earlier evaluation of 2026-10-16 counts, the newest does not: 100 % of the trials of watch-014b" in alarm.sentence
+    assert "crosspath report watch-014b says what failed" in alarm.next_step
+
+
+def test_a_reference_that_can_t_be_read() -> None:
+    """All three parts ask for the reference; none asks whether replies can be executed here."""
+    lost = UnreadableEntry(run="r", evaluation="watch-000", problem="no such file", role="reference", at=NOON)
+    toolchain = executed(status="could not measure", sentence="the newest reference can't be read", why="reference")
+    found = look(*days(1, 5), toolchain=toolchain, unreadable=(lost,))
+    assert [alarm.level for alarm in found.alarms] == ["unmeasured"] * 3
+    assert {alarm.next_step for alarm in found.alarms} == {
+        "see to it that the reference can be read (crosspath log finishes what was not logged to its end), or measure another:"
+        " crosspath run SPEC --reference"
+    }
+
+
+def test_replies_that_turn_without_a_change() -> None:
+    """They were executed, so no doctor is asked for."""
+    toolchain = executed(status="could not measure", sentence="3 turned", why="sudden")
+    step = alarm_of(look(reference(), *days(1, 14), toolchain=toolchain), "toolchain", "unmeasured").next_step
+    assert step.startswith("find what changed here that is no program")

@@ -1,12 +1,23 @@
 """A look at a deployment: which reference, which days count, what is set apart, and when there is no answer."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
 
 from crosspath.pipeline.drift import Material, as_of, frozen_of, judge_drift, reference_of
 from crosspath.pipeline.watched_days import measured_toolchains, touched_tasks
-from crosspath.types.drift import Drift, EntryTrial, Flip, SeriesEntry, SeriesHistory, ToolchainDrift, UnreadableEntry, WatchRules
+from crosspath.types.drift import (
+    Drift,
+    EntryTrial,
+    Flip,
+    FrozenOutcome,
+    SeriesEntry,
+    SeriesHistory,
+    ToolchainDrift,
+    UnreadableEntry,
+    WatchRules,
+)
 from series import DAY_S, NEW, NOON, OLD, TASKS, configured, entry, evidence_of, executed, reference, unmeasured
 
 EDITED = configured(contract__digest="f" * 64)
@@ -118,6 +129,24 @@ class TestNoAnswer:
         assert (found.provider.status, found.provider.days[-1].used) == ("could not measure", True)
         assert "of the trials of watch-014b have no verdict" in found.provider.unmeasured_today
 
+    def test_most_tasks_have_no_verdict(self) -> None:
+        """On the day, or in the reference: what is left is no answer about the watch. Two runs of a date are taken together."""
+
+        def without(found: SeriesEntry, tasks: Sequence[str]) -> SeriesEntry:
+            trials = tuple(_shaky(trial) if trial.task in tasks else trial for trial in found.trials)
+            return found.model_copy(update={"trials": trials})
+
+        found = look(reference(), *days(1, 14), without(entry(15), TASKS[:5])).provider
+        assert found.status == "could not measure"
+        assert "only 3 of the reference's 8 tasks can be compared: 5 without a verdict" in found.sentence
+        assert look(reference(), *days(1, 14), without(entry(15), TASKS[:4])).provider.status == "no drift"
+        thin = look(without(reference(), TASKS[:5]), *days(1, 14)).provider
+        assert "only 3 of the reference's 8 tasks have a verdict in it" in thin.sentence
+        tasks = reference().tasks
+        parts = [_only(entry(15), {task: tasks[task] for task in part}) for part in (TASKS[:3], TASKS[3:])]
+        again = parts[1].model_copy(update={"evaluation": "watch-015b", "created_at": NOON + 15.1 * DAY_S})
+        assert look(reference(), *days(1, 14), parts[0], again).provider.status == "no drift"
+
     def test_most_tasks_are_gone(self) -> None:
         """What is left of the watch is no answer about its reference; half of it is."""
         for kept, status in ((3, "could not measure"), (4, "no drift")):
@@ -163,6 +192,30 @@ class TestNoAnswer:
         older = lost.model_copy(update={"at": NOON - DAY_S})
         a_day = lost.model_copy(update={"role": "day"})
         assert look(reference(), *days(1, 14), unreadable=(older, a_day)).provider.status == "no drift"
+
+    def test_a_reference_without_a_mark_that_can_t_be_read(self) -> None:
+        """The look before knows it: the next large evaluation does not take its place."""
+        entries = days(0, 14, trials=10)
+        before = look(*entries)
+        assert before.provider.reference == "watch-000"
+        lost = UnreadableEntry(run="r", evaluation="watch-000", problem="no such file", at=NOON)
+        history = SeriesHistory(deployment="bot", experiment="watch", entries=tuple(entries[1:]), unreadable=(lost,))
+        found = judge_drift(Material(history, executed(), entries[-1].created_at, before), "drift-2")
+        assert (found.configuration.status, found.provider.status) == ("could not measure", "could not measure")
+        assert "the newest reference, watch-000, can't be read" in found.provider.sentence
+
+    def test_an_older_reference_dates_no_change(self) -> None:
+        """The reference that can't be read may have been measured for the contract of today."""
+        lost = UnreadableEntry(run="r", evaluation="watch-005", problem="not logged", role="reference", at=NOON + 5 * DAY_S)
+        found = look(reference(), *days(1, 4), *days(6, 9, configuration=EDITED), unreadable=(lost,))
+        assert (found.configuration.status, found.exit_code) == ("could not measure", 4)
+        assert not [alarm for alarm in found.alarms if alarm.level == "alarm"]
+
+    def test_a_run_that_stopped_and_could_not_be_read_before(self) -> None:
+        """Forty days of silence are told first."""
+        lost = UnreadableEntry(run="r", evaluation="watch-006", problem="not logged", at=NOON + 6 * DAY_S)
+        found = look(reference(), *days(1, 5), unreadable=(lost,), after_days=41).provider
+        assert "the newest evaluation is of 2026-10-08, 40 days ago" in found.sentence
 
     def test_an_evaluation_of_the_future(self) -> None:
         """A wrong clock's evaluation is left out and named, so that it can't hide that the daily run stopped."""
@@ -316,14 +369,28 @@ class TestToolchain:
             assert (found.status, found.set_apart) == ("no drift", {})
 
     def test_replies_that_turn_with_the_same_programs(self) -> None:
-        """All replies of two tasks turn, and no recorded program differs: whatever it is, it is not the provider's doing."""
-        unstable = tuple((task, index) for task in TASKS[:2] for index in range(10))
+        """All replies of two tasks turn, and no recorded program differs: whatever it is, it is not the provider's doing. A look
+        that executes nothing knows it, too."""
+        first = reference()
         failing = {task: 0.0 if task in TASKS[:2] else 1.0 for task in TASKS}
         turned = [entry(number, failing, trials=2) for number in range(1, 15)]
-        found = look(reference(), *turned, toolchain=executed(unstable=unstable)).provider
-        assert (found.status, set(found.set_apart)) == ("no drift", set(TASKS[:2]))
-        few = executed(unstable=unstable[:4])
-        assert look(reference(), *turned, toolchain=few).provider.status == "drift"
+        evidence = (*turning(first, OLD, TASKS[0], range(10)), *turning(first, OLD, TASKS[1], range(10)))
+        for toolchain in (
+            executed(evidence=evidence),
+            ToolchainDrift(status="could not measure", sentence="", evidence=evidence),
+        ):
+            found = look(first, *turned, toolchain=toolchain).provider
+            assert (found.status, set(found.set_apart)) == ("no drift", set(TASKS[:2]))
+        few = executed(evidence=(*turning(first, OLD, TASKS[0], range(3)), *turning(first, OLD, TASKS[1], range(3))))
+        assert look(first, *turned, toolchain=few).provider.status == "drift"
+
+    def test_replies_that_turn_with_other_programs_later(self) -> None:
+        """Programs of today show replies both ways: days with the programs of before keep what they found."""
+        first = reference()
+        failing = {task: 0.0 if task in TASKS[:2] else 1.0 for task in TASKS}
+        worse = [entry(number, failing, trials=2) for number in range(1, 15)]
+        racy = executed(toolchain=NEW, evidence=turning(first, NEW, TASKS[0], range(10)))
+        assert look(first, *worse, *self.changed(15, 15), toolchain=racy).provider.status == "drift"
 
     def test_a_single_replay_is_no_flip(self) -> None:
         """A reply that came out otherwise once with the programs of some days was interrupted: its task is compared."""
@@ -344,13 +411,23 @@ class TestToolchain:
         few, many = evidence_of(first, "few")[:20], evidence_of(first, "many")
         assert measured_toolchains(first, executed(evidence=(*few, *many))) == {OLD, "many"}
 
-    def test_unstable_replies_touch_nothing(self) -> None:
-        """A reply that came out both ways with the same programs says nothing about others."""
+    def test_what_touches_a_task(self) -> None:
+        """A reply that other programs showed otherwise, each time or both ways, unless the reference's own do, too."""
         first = reference()
         evidence = evidence_of(first, NEW, TASKS[:1])
         assert touched_tasks(first, executed(evidence=evidence), NEW) == (TASKS[0],)
-        shaky = tuple((TASKS[0], index) for index in range(10))
-        assert touched_tasks(first, executed(evidence=evidence, unstable=shaky), NEW) == ()
+        both_ways = tuple(one.model_copy(update={"passes": 1}) if one.fails else one for one in evidence)
+        assert touched_tasks(first, executed(evidence=both_ways), NEW) == (TASKS[0],)
+        own = turning(first, OLD, TASKS[0], range(10))
+        assert touched_tasks(first, executed(evidence=(*evidence, *own)), NEW) == ()
+        assert touched_tasks(first, executed(evidence=evidence), "another") == ()
+
+
+def turning(first: SeriesEntry, toolchain: str, task: str, indexes: Iterable[int]) -> tuple[FrozenOutcome, ...]:
+    """These replies of a task came out right in the reference and wrong later, with the same programs."""
+    return tuple(
+        FrozenOutcome(task=task, index=index, toolchain=toolchain, passes=first.planned_trials, fails=6) for index in indexes
+    )
 
 
 def _shaky(trial: EntryTrial) -> EntryTrial:
@@ -373,6 +450,23 @@ class TestProvider:
         assert (found.provider.status, found.provider.direction, found.exit_code) == ("drift", "worse", 1)
         assert found.provider.found_on
         assert "2026-10-10" <= found.provider.found_on <= "2026-10-16"
+
+    def test_a_finding_that_is_explained_later(self) -> None:
+        """Nothing is silently over: the look that takes a finding back says so, and the looks after it."""
+        first = reference()
+        failing = {task: 0.0 if task in TASKS[:2] else 1.0 for task in TASKS}
+        entries = [first, *(entry(number, failing, trials=2) for number in range(1, 15))]
+        before = look(*entries)
+        evidence = (*turning(first, OLD, TASKS[0], range(10)), *turning(first, OLD, TASKS[1], range(10)))
+        history = SeriesHistory(deployment="bot", experiment="watch", entries=tuple(entries))
+        for _ in range(2):
+            found = judge_drift(Material(history, executed(evidence=evidence), entries[-1].created_at, before), "drift-2")
+            assert (found.provider.status, found.provider.taken_back) == ("no drift", "2026-10-03")
+            (notice,) = [alarm for alarm in found.alarms if alarm.cause == "provider"]
+            assert "what was found on 2026-10-03 against the reference watch-000 is no finding any more" in notice.sentence
+            before = found
+        renewed = history.model_copy(update={"entries": (*entries, reference(day=15))})
+        assert judge_drift(Material(renewed, executed(), NOON + 15 * DAY_S, before), "drift-3").provider.taken_back is None
 
     def test_a_finding_stays_until_there_is_a_new_reference(self) -> None:
         """Also when the last day could not be measured; a new reference accepts what changed."""

@@ -67,7 +67,7 @@ def test_an_unusable_run_of_a_used_day() -> None:
 def test_before_the_reference_of_its_day() -> None:
     """Runs of the reference's day that were made before it are of the watch before; the watch's own run of that day counts."""
     new = series.reference(trials=20, **hours(5, 1))
-    later = series.entry(5, **(hours(5, 2) | {"evaluation": "later"}))
+    later = series.entry(5, **hours(5, 2)).model_copy(update={"evaluation": "later"})
     found = look(series.reference(trials=20), *(series.entry(day) for day in range(1, 6)), new, later)
     assert [day.evaluations for day in found.provider.days] == [("later",)]
     assert unused_points(found) == []

@@ -81,6 +81,7 @@ class TestFlips:
         replies = [reply([RIGHT], [WRONG] * REPLAYS, f"t{number}") for number in range(3)]
         found = toolchain_drift(Look((*replies, *steady(9)), "old", "old"), ())
         assert (found.status, len(found.unstable)) == ("could not measure", 3)
+        assert found.why == "sudden"
         assert "3 of these came out otherwise each time in this look, though no recorded program differs" in found.sentence
         assert toolchain_drift(Look((*replies, *steady(9)), "old", "old"), found.evidence).status == "no drift"
 

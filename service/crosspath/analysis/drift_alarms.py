@@ -9,10 +9,9 @@ from crosspath.analysis.drift_naming import as_word, field_words, listed, named_
 from crosspath.analysis.drift_programs import program_change, telling
 from crosspath.analysis.drift_signals import LATENCY_DEPENDS
 from crosspath.analysis.drift_steps import (
-    AGAIN,
-    MEASURE,
     NEW_REFERENCE,
     Look,
+    to_date,
     to_execute,
     to_measure,
     to_measure_today,
@@ -42,13 +41,13 @@ _MOST_PROGRAMS = 2
 
 
 def alarms(
-    configuration: ConfigurationDrift, toolchain: ToolchainDrift, provider: ProviderDrift, deployment: str
+    configuration: ConfigurationDrift, toolchain: ToolchainDrift, provider: ProviderDrift, deployment: str, newest: str = ""
 ) -> tuple[Alarm, ...]:
     """All alarms of one look, those to act on first standing first: drift, then what has no answer, then what did nothing yet.
 
     Within a level a changed configuration stands before the toolchain and the provider: across it the others say less.
     """
-    look = Look(configuration, toolchain, provider, one_line(deployment))
+    look = Look(configuration, toolchain, provider, one_line(deployment), newest)
     found = [*_configuration(look), *_toolchain(look), *_provider(look)]
     return tuple(sorted(found, key=lambda alarm: (_LEVELS.index(alarm.level), _CAUSES.index(alarm.cause))))
 
@@ -61,7 +60,7 @@ def _configuration(look: Look) -> Iterator[Alarm]:
     if part.status == "drift":
         yield _broken(look)
     elif part.status != "no drift":
-        yield _unmeasured("configuration", part, AGAIN if look.provider.reference else MEASURE)
+        yield _unmeasured("configuration", part, to_date(look))
     if part.edited_tasks and part.status != "drift":
         tasks = listed(part.edited_tasks)
         yield Alarm(
@@ -195,6 +194,8 @@ def _provider(look: Look) -> Iterator[Alarm]:
         yield _unknown_today(look)
     elif part.status != "no drift":
         yield _unmeasured("provider", part, to_measure(look))
+    if part.taken_back:
+        yield _taken_back(look)
     if served := [one for one in _served(look.configuration) if _answers_anew(one.difference)]:
         yield Alarm(
             cause="provider",
@@ -317,9 +318,28 @@ def _signal(signal: Signal) -> str:
     return f"{signal.name} {signal_value(signal, signal.reference)} -> {signal_value(signal, signal.recent)}{caution}"
 
 
+def _taken_back(look: Look) -> Alarm:
+    part = look.provider
+    apart = f": {task_counts(tuple(part.set_apart))} set apart now" if part.set_apart else ""
+    return Alarm(
+        cause="provider",
+        level="notice",
+        sentence=f"provider: what was found on {part.taken_back} against {look.reference} is no finding any more, because"
+        f" something else explains it{apart}, or more was evaluated on that day",
+        next_step="compare this look with that one before you call it over",
+        tasks=tuple(part.set_apart),
+    )
+
+
 def _unknown_today(look: Look) -> Alarm:
-    why = one_line(look.provider.unmeasured_today).rstrip(".")
-    sentence = f"provider: nothing is known of today: {why}"
+    part = look.provider
+    why = one_line(part.unmeasured_today).rstrip(".")
+    # The day is used where an earlier evaluation of the same date is a measurement.
+    earlier = part.why in ("day", "programs") and bool(part.days) and part.days[-1].used
+    known = (
+        f"an earlier evaluation of {part.days[-1].day} counts, the newest does not" if earlier else "nothing is known of today"
+    )
+    sentence = f"provider: {known}: {why}"
     return Alarm(cause="provider", level="unmeasured", sentence=sentence, next_step=to_measure_today(look))
 
 

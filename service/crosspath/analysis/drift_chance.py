@@ -65,12 +65,15 @@ def _p_drop(splits: Sequence[Split], rates: Sequence[float], passes: int) -> flo
 
 
 def _shared(trials: Sequence[int], rates: Sequence[float], passes: int) -> list[int]:
-    """So many passes over tasks, as their rates say: what is not passed falls as they fail where there are more than expected."""
+    """So many passes over tasks, as their rates say: where there are more than expected, what does not pass falls as they fail.
+    A task that can't pass never does."""
     expected = [number * rate for number, rate in zip(trials, rates, strict=True)]
     if passes <= math.fsum(expected):
         return _rounded(expected, passes)
-    failed = _rounded([number - one for number, one in zip(trials, expected, strict=True)], sum(trials) - passes)
-    return [number - lost for number, lost in zip(trials, failed, strict=True)]
+    never = [number if not rate else 0 for number, rate in zip(trials, rates, strict=True)]
+    others = [number - one - lost for number, one, lost in zip(trials, expected, never, strict=True)]
+    failed = _rounded(others, max(0, sum(trials) - passes - sum(never)))
+    return [number - lost - more for number, lost, more in zip(trials, never, failed, strict=True)]
 
 
 def _rounded(parts: Sequence[float], total: int) -> list[int]:
@@ -82,4 +85,9 @@ def _rounded(parts: Sequence[float], total: int) -> list[int]:
 
 @lru_cache(10_000)
 def _binomial(trials: int, rate: float) -> Chances:
-    return np.array([math.comb(trials, number) * rate**number * (1 - rate) ** (trials - number) for number in range(trials + 1)])
+    from scipy.special import gammaln, xlog1py, xlogy  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
+
+    passed = np.arange(trials + 1)
+    failed = trials - passed
+    ways = gammaln(trials + 1) - gammaln(passed + 1) - gammaln(failed + 1)
+    return np.asarray(np.exp(ways + xlogy(passed, rate) + xlog1py(failed, -rate)), dtype=np.float64)

@@ -11,6 +11,10 @@ NEW_REFERENCE = "crosspath run SPEC --reference"
 _DECIDE_FIRST = f"decide about the configuration first; then {NEW_REFERENCE}"
 AGAIN_COMMAND = "crosspath run SPEC"
 AGAIN = f"go on evaluating it: {AGAIN_COMMAND}"
+READ_REFERENCE = (
+    "see to it that the reference can be read (crosspath log finishes what was not logged to its end), or measure another:"
+    f" {NEW_REFERENCE}"
+)
 MEASURE = f"measure a reference: {NEW_REFERENCE}"
 _NO_BASELINE = "REFERENCE"
 """Stands in a command where there is no reference."""
@@ -25,6 +29,8 @@ class Look:
     provider: ProviderDrift
     deployment: str
     """Its name on one line."""
+    evaluation: str = ""
+    """The newest one that can be read."""
 
     @property
     def reference(self) -> str:
@@ -35,8 +41,8 @@ class Look:
 
     @property
     def newest(self) -> str:
-        """The newest evaluation of the watch; empty where there is none."""
-        return next((day.evaluations[-1] for day in reversed(self.provider.days) if day.evaluations), "")
+        """The newest evaluation; empty where there is none."""
+        return self.evaluation or next((day.evaluations[-1] for day in reversed(self.provider.days) if day.evaluations), "")
 
     @property
     def regate(self) -> str:
@@ -57,6 +63,8 @@ class Look:
 def to_measure(look: Look) -> str:
     """What gives the provider's part an answer."""
     part = look.provider
+    if part.why == "reference":
+        return READ_REFERENCE
     if look.configuration.status == "drift":
         return _DECIDE_FIRST
     return AGAIN if part.reference and part.status == "not enough" else MEASURE
@@ -86,8 +94,19 @@ def to_settle(look: Look, served: Sequence[ConfigurationChange]) -> str:
     return f"{back}measure what is served now with enough trials and gate that: {look.regate}"
 
 
+def to_date(look: Look) -> str:
+    """What tells since when the configuration is what it is."""
+    if look.provider.why == "reference":
+        return READ_REFERENCE
+    return AGAIN if look.provider.reference else MEASURE
+
+
 def to_execute(look: Look) -> str:
     """What gives the toolchain's part an answer."""
+    if look.toolchain.why == "reference":
+        return READ_REFERENCE
+    if look.toolchain.why == "sudden":
+        return "find what changed here that is no program (files, clock, locale, load), then look again"
     if not look.toolchain.frozen:
         return MEASURE
     if look.toolchain.why == "not asked for":

@@ -100,7 +100,9 @@ def toolchain_drift(look: Look, earlier: Sequence[FrozenOutcome]) -> ToolchainDr
     found = _sorted(look, _racy(evidence))
     known = _racy(earlier)
     sudden = [one for one in look.replies if one.turned and not one.racy and one.key in set(found.unstable) - known]
-    said = {"status": _status(found, sudden), "sentence": _sentence(found, len(sudden))}
+    status = _status(found, sudden)
+    turned = status == "could not measure" and found.missing <= MAX_MISSING * found.replies
+    said = {"status": status, "sentence": _sentence(found, len(sudden)), "why": "sudden" if turned else ""}
     return found.model_copy(update={**said, "toolchain": look.now, "evidence": _remembered(evidence)})
 
 

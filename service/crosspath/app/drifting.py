@@ -83,7 +83,7 @@ def drift(
         earlier = series.last_look(deployment, history.experiment)
         replayer = _Frozen(ledger, Place(executor, usual_executor, sandbox), own, progress, notify) if frozen else None
         toolchain = toolchain_part(history, earlier, replayer.executed if replayer else not_executed)
-        found = judge_drift(Material(history, toolchain, now), look_id(now))
+        found = judge_drift(Material(history, toolchain, now, earlier), look_id(now))
         if texts := _changed_texts(found, history.entries, ledger, notify):
             found = found.model_copy(update={"texts": texts})
         progress.began("writing the look ...")
@@ -146,11 +146,11 @@ def toolchain_part(
         earlier: the look before.
         executed: what becomes of the frozen replies of an evaluation, given what was seen of them.
     """
-    if lost := lost_reference(history):
+    if lost := lost_reference(history, earlier):
         seen = earlier.toolchain if earlier else ToolchainDrift(status="could not measure", sentence="")
         kept = {"frozen": seen.frozen, "frozen_at": seen.frozen_at, "evidence": seen.evidence}
         sentence = f"could not measure: the newest reference, {lost.evaluation or lost.run}, can't be read"
-        return ToolchainDrift(status="could not measure", sentence=sentence, **kept)
+        return ToolchainDrift(status="could not measure", sentence=sentence, why="reference", **kept)
     source = frozen_of(history.entries)
     return executed(source, evidence_of(earlier, source))
 

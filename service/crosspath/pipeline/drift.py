@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 from crosspath import __version__
 from crosspath.analysis.drift_alarms import alarms
+from crosspath.analysis.drift_naming import listed
 from crosspath.analysis.provider_drift import provider_drift
 from crosspath.dates import day_of
 from crosspath.pipeline.configuration_drift import configuration_drift
-from crosspath.pipeline.watched_days import WatchedDays, problem_of
+from crosspath.pipeline.watched_days import LEAST_SHARE, WatchedDays, judged_tasks, problem_of
 from crosspath.types.drift import (
     LEAST_REFERENCE_TRIALS,
     ConfigurationDrift,
@@ -41,6 +42,8 @@ class Material:
     toolchain: ToolchainDrift
     """What became of the frozen replies; ``could not measure`` where they were not executed."""
     now: float
+    earlier: Drift | None = None
+    """The look before."""
 
 
 def reference_of(entries: Sequence[SeriesEntry]) -> SeriesEntry | None:
@@ -84,12 +87,16 @@ def frozen_of(entries: Sequence[SeriesEntry]) -> SeriesEntry:
     return reference_of(entries) or entries[0]
 
 
-def lost_reference(history: SeriesHistory) -> UnreadableEntry | None:
-    """A reference that is newer than the one that can be read: an older one must not stand in for it."""
+def lost_reference(history: SeriesHistory, earlier: Drift | None = None) -> UnreadableEntry | None:
+    """A reference that can't be read, and that no other may stand in for: one that is newer than those that can be, or that of
+    the look before."""
     reference = reference_of(history.entries)
-    lost = [one for one in history.unreadable if one.role == "reference"]
-    newer = (one for one in lost if reference is None or one.at is None or one.at > reference.created_at)
-    return next(newer, None)
+    marked = [one for one in history.unreadable if one.role == "reference"]
+    newer = [one for one in marked if reference is None or one.at is None or one.at > reference.created_at]
+    if newer or (reference and reference.role == "reference"):
+        return next(iter(newer), None)
+    known = (earlier.provider.reference, earlier.provider.reference_at) if earlier else ("", None)
+    return next((one for one in history.unreadable if known[0] and (one.evaluation, one.at) == known), None)
 
 
 def judge_drift(look: Material, name: str) -> Drift:
@@ -102,8 +109,14 @@ def judge_drift(look: Material, name: str) -> Drift:
     if not entries:
         raise ValueError("a deployment without an evaluation has no drift")
     reference = reference_of(entries)
+    lost = lost_reference(look.history, look.earlier)
     configuration = configuration_drift(entries, reference, look.toolchain.fields, look.now)
-    provider = _told_apart(_Provider(look, reference, configuration).drift(), reference, entries)
+    if lost:
+        configuration = _unknown_since(configuration, lost)
+        provider = ProviderDrift(status="could not measure", why="reference", sentence=f"could not measure: {_lost_words(lost)}")
+    else:
+        provider = _told_apart(_Provider(look, reference, configuration).drift(), reference, entries)
+        provider = _beside(provider, look.earlier)
     return Drift(
         id=name,
         deployment=look.history.deployment,
@@ -115,9 +128,30 @@ def judge_drift(look: Material, name: str) -> Drift:
         configuration=configuration,
         toolchain=look.toolchain,
         provider=provider,
-        alarms=alarms(configuration, look.toolchain, provider, look.history.deployment),
+        alarms=alarms(configuration, look.toolchain, provider, look.history.deployment, entries[-1].evaluation),
         crosspath=__version__,
     )
+
+
+def _lost_words(lost: UnreadableEntry) -> str:
+    return f"the newest reference, {lost.evaluation or lost.run}, can't be read: {lost.problem}"
+
+
+def _unknown_since(part: ConfigurationDrift, lost: UnreadableEntry) -> ConfigurationDrift:
+    """An older reference may be of a configuration that the lost one was measured to replace."""
+    nothing = {"since_reference": (), "breaking": (), "edited_tasks": ()}
+    return part.model_copy(
+        update={"status": "could not measure", "sentence": f"Could not measure: {_lost_words(lost)}"} | nothing
+    )
+
+
+def _beside(part: ProviderDrift, earlier: Drift | None) -> ProviderDrift:
+    """With the day of a finding of earlier looks that is none any more, as long as the reference is the same."""
+    before = earlier.provider if earlier else None
+    same = before is not None and (before.reference, before.reference_at) == (part.reference, part.reference_at)
+    if before is None or not same or part.status == "drift":
+        return part
+    return part.model_copy(update={"taken_back": before.found_on or before.taken_back})
 
 
 def _told_apart(part: ProviderDrift, reference: SeriesEntry | None, entries: Sequence[SeriesEntry]) -> ProviderDrift:
@@ -146,15 +180,12 @@ class _Provider:
     def drift(self) -> ProviderDrift:
         """What the newest days say beyond the toolchain, or why that can't be said."""
         reference = self._reference
-        if lost := lost_reference(self._look.history):
-            sentence = f"could not measure: the newest reference, {lost.evaluation or lost.run}, can't be read: {lost.problem}"
-            return ProviderDrift(status="could not measure", sentence=sentence)
         if reference is None:
             return ProviderDrift(status="not enough", sentence=self._no_reference())
         if unusable := self._unusable(reference):
             return self._unmeasured(reference, unusable)
         watched = WatchedDays(reference, self._entries, self._look.toolchain)
-        found = provider_drift(reference, tuple(watched.days()), watched.set_apart(self._configuration.edited_tasks))
+        found = provider_drift(reference, watched.days, watched.set_apart)
         why, words = self._not_today(watched)
         if not why:
             return found
@@ -178,7 +209,10 @@ class _Provider:
             return f"the tasks were chosen on {reference.evaluation}, so it can't be their reference: measure another"
         if reference.planned_trials < LEAST_REFERENCE_TRIALS:
             return f"the reference has {reference.planned_trials} trials a task; it takes {LEAST_REFERENCE_TRIALS}"
-        return problem_of(reference, reference.rules)
+        judged = len(judged_tasks(reference) & reference.tasks.keys())
+        if not (problem := problem_of(reference, reference.rules)) and judged < LEAST_SHARE * len(reference.tasks):
+            return f"only {judged} of the reference's {len(reference.tasks)} tasks have a verdict in it"
+        return problem
 
     def _unmeasured(self, reference: SeriesEntry, why: str) -> ProviderDrift:
         return ProviderDrift(
@@ -196,19 +230,19 @@ class _Provider:
         if self._configuration.breaking:
             return "configuration", self._other_configuration()
         newest = self._entries[-1]
-        age_days = (self._look.now - newest.created_at) / _DAY_S
-        if lost := self._lost_today(newest):
-            return "unreadable", f"the newest evaluation, {lost.evaluation or lost.run}, can't be read: {lost.problem}"
+        lost = self._lost_today(newest)
+        last = max(newest.created_at, (lost.at if lost else None) or 0.0)
+        age_days = (self._look.now - last) / _DAY_S
         if age_days > watched.reference.rules.max_age_days:
-            when = f"the newest evaluation is of {day_of(newest.created_at)}, {age_days:.0f} days ago"
+            when = f"the newest evaluation is of {day_of(last)}, {age_days:.0f} days ago"
             return "stopped", f"{when}: is the daily run stopped?"
+        if lost:
+            return "unreadable", f"the newest evaluation, {lost.evaluation or lost.run}, can't be read: {lost.problem}"
         return watched.newest_unused()
 
     def _other_configuration(self) -> str:
-        fields = ", ".join(difference.field for difference in self._configuration.breaking[:5])
-        more = len(self._configuration.breaking) - 5
-        further = f" and {more} more" if more > 0 else ""
-        return f"the configuration is another than the reference's ({fields}{further}): scores can't be compared across that"
+        fields = listed([difference.field for difference in self._configuration.breaking], 5)
+        return f"the configuration is another than the reference's ({fields}): scores can't be compared across that"
 
     def _lost_today(self, newest: SeriesEntry) -> UnreadableEntry | None:
         """An evaluation after the newest that can be read."""

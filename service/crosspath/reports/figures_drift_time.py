@@ -243,5 +243,7 @@ def _legend(figure: Figure, drift: Drift) -> None:
             Line2D([], [], color=UNUSED, marker="o", markerfacecolor="white", markersize=4.5, linewidth=1, label=label)
         )
     if _changes(drift.provider.days):
-        handles.append(Line2D([], [], color=TREND, linewidth=1.6, label=f"change, {drift.provider.tasks} compared tasks, 95 %"))
+        handles.append(
+            Line2D([], [], color=TREND, linewidth=1.6, label=f"change, {len(drift.provider.task_changes)} compared tasks, 95 %")
+        )
     figure.legend(handles=handles, loc="lower center", ncols=len(handles), frameon=False, fontsize=8.5)

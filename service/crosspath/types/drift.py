@@ -26,13 +26,14 @@ LEAST_REFERENCE_TRIALS = 10
 EntryRole = Literal["day", "reference"]
 PartStatus = Literal["no drift", "drift", "not enough", "could not measure"]
 """``not enough``: nothing was found, and too little was observed to find it; ``could not measure``: there is no answer."""
-NoReplay = Literal["", "not asked for"]
-"""``not asked for``: whoever looked wanted no reply executed. Empty: the sentence says what kept it from an answer, if any."""
-NoMeasurement = Literal["", "too little", "configuration", "stopped", "unreadable", "programs", "tasks", "day"]
-"""``too little``: nothing was found, and too little observed to find it. The others are of today: ``configuration``: it is
-another than the reference's; ``stopped``: nothing was evaluated; ``unreadable``: it can't be read; ``programs``: the frozen
-replies were not executed with its programs; ``tasks``: too few are left; ``day``: it has too few verdicts, or a broken control.
-Empty: something is known, or the sentence says why not."""
+NoReplay = Literal["", "not asked for", "reference", "sudden"]
+"""``not asked for``: whoever looked wanted no reply executed; ``reference``: it can't be read; ``sudden``: replies turn, and no
+recorded program differs. Empty: the sentence says what kept it from an answer, if any."""
+NoMeasurement = Literal["", "too little", "reference", "configuration", "stopped", "unreadable", "programs", "tasks", "day"]
+"""``too little``: nothing was found, and too little observed to find it; ``reference``: it can't be read. The others are of
+today: ``configuration``: it is another than the reference's; ``stopped``: nothing was evaluated; ``unreadable``: it can't be
+read; ``programs``: the frozen replies were not executed with its programs; ``tasks``: too few are left; ``day``: it has too few
+verdicts, or a broken control. Empty: something is known, or the sentence says why not."""
 DriftCause = Literal["configuration", "toolchain", "provider"]
 Bearing = Literal["breaking", "replayed", "provider", "none"]
 """What a changed field means for a comparison across it. ``breaking``: scores before and after can't be compared; ``replayed``:
@@ -320,9 +321,9 @@ class ProviderDrift(Record):
     """Its MLflow run where another evaluation of the deployment has its id: a command has to name this one then."""
     reference_trials: int = 0
     tasks: int = 0
-    """Tasks that are compared."""
+    """Tasks that are compared on the newest day; the change may have more, of the days before."""
     set_apart: dict[str, str] = Field(default_factory=dict)
-    """Task -> why it is not compared."""
+    """Task -> why it is not compared on the newest day."""
     alpha: float = 0.05
     horizon_days: int = 60
     window_days: int = 0
@@ -334,6 +335,8 @@ class ProviderDrift(Record):
     found_on: str | None = None
     """The first day on which the sequential test found a change."""
     direction: Literal["worse", "better"] | None = None
+    taken_back: str | None = None
+    """The day of what earlier looks found against this reference, where it is no finding any more: something else explains it."""
     days: tuple[WatchDay, ...] = ()
     signals: tuple[Signal, ...] = ()
     task_changes: tuple[TaskChange, ...] = ()

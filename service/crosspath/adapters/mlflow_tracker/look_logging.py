@@ -52,8 +52,8 @@ NEWEST = 50
 ATTEMPTS = 5
 """Another program may delete or move what is just being written to."""
 METRICS_IN_A_CALL = 1000
-_RACED = ("INVALID_PARAMETER_VALUE", "RESOURCE_DOES_NOT_EXIST", "TEMPORARILY_UNAVAILABLE")
-"""What MLflow calls a run that was deleted a moment ago, one that is gone, and a database that is being written to."""
+_RACED = ("INVALID_PARAMETER_VALUE", "RESOURCE_DOES_NOT_EXIST")
+"""What MLflow calls a run that was deleted a moment ago, and one that is gone. It waits for a locked database itself."""
 
 
 def _is_somebody_elses_doing(error: BaseException) -> bool:
