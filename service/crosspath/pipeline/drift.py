@@ -141,7 +141,7 @@ def _unknown_since(part: ConfigurationDrift, lost: UnreadableEntry) -> Configura
     """An older reference may be of a configuration that the lost one was measured to replace."""
     nothing = {"since_reference": (), "breaking": (), "edited_tasks": ()}
     return part.model_copy(
-        update={"status": "could not measure", "sentence": f"Could not measure: {_lost_words(lost)}"} | nothing
+        update={"status": "could not measure", "sentence": f"T{_lost_words(lost)[1:]}"} | nothing
     )
 
 

@@ -22,9 +22,9 @@ must have been seen with a toolchain before days with it count."""
 EDITED = "edited since the reference"
 OTHER_PROGRAMS = "its programs are others than the reference's, and the frozen replies were not executed with them"
 GONE = "not evaluated any more"
-RACY = "most of its frozen replies come out both ways with the same programs"
+RACY = "with frozen replies that come out both ways with the same programs"
 NO_VERDICT = "without a verdict"
-TOUCHED = "its frozen replies come out otherwise with other programs"
+TOUCHED = "with frozen replies that come out otherwise with other programs"
 
 
 @dataclass(frozen=True)
