@@ -21,8 +21,8 @@ _MARKUP = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_NUMBERED = re.compile(r"\A[0-9]{1,9}(?=[.)](?:[ ]|\Z))")
-"""A number that would open a list."""
+_NUMBERED = re.compile(r"\A(?:[0-9](?=[.)])|[0-9]{2,9}(?=[.)](?:[ ]|\Z)))")
+"""A number that would open a list; one digit also where it would not: cards that were written hold it so, and are compared."""
 _MENTION = re.compile(r"(?<![A-Za-z0-9])(?:@(?=[A-Za-z0-9])|#(?=[0-9]))|@(?=[A-Za-z0-9_-]+[.])")
 """What GitHub and GitLab turn into a person, who gets a mail, an issue or an address, whether or not a backslash is before it."""
 _APART = "&#8203;"

@@ -5,6 +5,8 @@ import os
 import pickle
 import re
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -468,3 +470,14 @@ def test_a_version_that_is_no_text() -> None:
         )
         program.chmod(0o755)
         assert BubblewrapSandbox(program=str(program)).describe().sandbox == r"b\xff"
+
+
+def test_an_ignored_interrupt_is_not_inherited() -> None:
+    """Started with `&` by a script, where the shell ignores Ctrl-C for us, a plain process ends by it as ever."""
+    script = (
+        "from sandbox_jobs import run, shell; from crosspath.adapters.process_sandbox import ProcessSandbox;"
+        "print(run(ProcessSandbox(), shell('kill -INT $$')).results[0].exit_code)"
+    )
+    line = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", sys.executable, "-c", script]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=Path(__file__).parents[1], check=True)
+    assert done.stdout == "130\n"

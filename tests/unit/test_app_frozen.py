@@ -169,7 +169,7 @@ def test_sandbox_that_is_none(source: Facts, ledger: Ledger) -> None:
 def test_no_rows_are_left(source: Facts, ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """After many days there are the rows of three looks, in a file that no longer grows."""
     days = iter(range(1000))
-    monkeypatch.setattr(frozen, "_day", lambda _: str(next(days)))
+    monkeypatch.setattr(frozen, "day_of", lambda _: str(next(days)))
     sizes: list[int] = []
     for _ in range(12):
         look(source, ledger)

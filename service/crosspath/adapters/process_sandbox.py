@@ -37,6 +37,15 @@ _DEATH_DEADLINE_S = 10.0
 _LOOKS_AGAIN_S = 0.05
 
 
+def _keep_from_ignoring_for_others() -> None:
+    """A shell starts ``crosspath run ... &`` with an ignored interrupt, and whatever we start would inherit it: replies that set
+    a trap would do otherwise than in a terminal. A handler that does nothing is the same for us, and ends with ``exec``."""
+    main = threading.current_thread() is threading.main_thread()
+    for number in (signal.SIGINT, signal.SIGCHLD):
+        if main and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda _number, _frame: None)
+
+
 class ProcessSandbox:
     """Executes commands as plain processes. Can be pickled."""
 
@@ -47,6 +56,7 @@ class ProcessSandbox:
         self._lock = threading.Lock()
         self._closing = False
         self._looked = False
+        _keep_from_ignoring_for_others()
 
     def __reduce__(self) -> tuple[object, ...]:
         return ProcessSandbox, (self.limits,)
