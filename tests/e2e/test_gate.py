@@ -64,15 +64,21 @@ AGAINST = POLICY.replace(", min_mutations_rejected: 0", "") + "  - {metric: pass
 TOLERANT = POLICY.replace("control: none", "control: none, max_faults: 0.5, min_coverage: 0.5")
 
 
-def answering(received: Received) -> Turn:
-    """The oracle's command; ``shaky`` refuses two of ten requests first, ``broken`` never answers some tasks."""
-    asked = received.body["messages"][-1]["content"]
-    model = received.body["model"]
-    if model == "broken" and asked in LOST:
-        return fails(500)
-    if model == "shaky" and received.number % 5 == 0:
-        return fails(429 if received.number % 2 else 503, retry_after="0")
-    return answer(ORACLES[asked], model=model)
+class Answering:
+    """The oracle's command; ``shaky`` refuses a fifth of the tasks when they are first asked, ``broken`` never answers some."""
+
+    def __init__(self) -> None:
+        self._refused: set[str] = set()
+
+    def __call__(self, received: Received) -> Turn:
+        asked = received.body["messages"][-1]["content"]
+        model = received.body["model"]
+        if model == "broken" and asked in LOST:
+            return fails(500)
+        if model == "shaky" and asked in list(ORACLES)[::5] and asked not in self._refused:
+            self._refused.add(asked)
+            return fails(429 if len(self._refused) % 2 else 503, retry_after="0")
+        return answer(ORACLES[asked], model=model)
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +93,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
         patch.setenv("CROSSPATH_STORE", str(place / "store"))
         (place / "other.yaml").write_text(OTHER.format(families=", ".join(FAMILIES)))
-        with OpenAIServer(answering) as server, pytest.MonkeyPatch.context() as keyed:
+        with OpenAIServer(Answering()) as server, pytest.MonkeyPatch.context() as keyed:
             keyed.setenv("KEY_OF_TEST", "sk-test")
             (place / "few.yaml").write_text(SPEC.format(families=", ".join(FAMILIES), url=server.url))
             crosspath.evaluate(place / "other.yaml", track=False)
