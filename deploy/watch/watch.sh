@@ -12,7 +12,7 @@
 #
 # The exit code is that of the look: 0 no drift, 1 drift, 3 not enough evidence yet, 4 could not measure, 5 something outside failed.
 # 2: the spec, a file, a program or an argument is wrong. Nothing is printed for 0 and 3, so that cron sends no mail then; but
-# where there is no reference it is said each day, because that is not a matter of waiting.
+# where the run failed (5), or where there is no reference, it is said each day: that is not a matter of waiting.
 # A run that stopped at a limit or failed (3, 4, 5) does not keep the look away: the look says what the day is worth.
 set -u
 
@@ -67,17 +67,22 @@ crosspath drift "$deployment" --output "$own/look" --force > "$own/look.txt" 2> 
 looked=$?
 cat "$own/progress.txt" "$own/look.txt" >> "$log"
 note "the look ended with $looked"
+failed() {
+  echo "the run before it ended with $ran:"
+  tail -n 5 "$own/run.txt"
+}
 case $looked in
-  0) ;;
-  3)
-    if grep -q '"reference":""' "$own/look/drift.json"; then
+  0 | 3)
+    # An earlier run of the day may have been fine: what the look says is of that one.
+    test $ran -ne 5 || { echo "$deployment: the look ended with $looked"; failed; }
+    if test $looked -eq 3 && grep -q '"reference":""' "$own/look/drift.json"; then
       echo "$deployment has no reference, so nothing is compared; measure it once, in the same place: crosspath run $spec --reference"
     fi
     ;;
   *)
     cat "$own/look.txt"
     test $looked -eq 1 || tail -n 5 "$own/progress.txt"
-    test $ran -eq 0 || { echo; echo "the run before it ended with $ran:"; tail -n 5 "$own/run.txt"; }
+    test $ran -eq 0 || { echo; failed; }
     ;;
 esac
 exit $looked

@@ -135,9 +135,11 @@ class TestScript:
 
     @pytest.mark.parametrize("run", [3, 4, 5])
     def test_a_run_that_failed_is_looked_at(self, machine: Machine, run: int) -> None:
-        """A limit, a broken control or an endpoint that is away: the look says what the day is worth, and is not drowned out."""
+        """A limit, a broken control or an endpoint that is away: the look says what the day is worth, and is not drowned out. A
+        run that failed is told also where a look is content, with what an earlier one showed."""
         done = machine.start(str(WATCH), "bot", "watch.yaml", run=run)
-        assert (done.returncode, done.stdout) == (0, "")
+        told = f"bot: the look ended with 0\nthe run before it ended with 5:\n{SAID}"
+        assert (done.returncode, done.stdout) == (0, told if run == 5 else "")
         assert len(machine.calls) == 2
         told = machine.start(str(WATCH), "bot", "watch.yaml", run=run, look=4)
         assert told.returncode == 4
