@@ -163,13 +163,13 @@ def _date(place: int) -> str:
     return str(date(2026, 1, 1) + timedelta(place))
 
 
-def entry(name: str, passed: Sequence[int], trials: Sequence[int]) -> SeriesEntry:
+def entry(name: str, passed: np.ndarray, trials: np.ndarray) -> SeriesEntry:
     none = Estimate(value=None, low=None, high=None, n=0, estimand="these_tasks", method="not asked for")
     tasks = {f"t{number:03}": "same" for number in range(len(trials))}
     rows = tuple(
-        EntryTrial(task=task, index=index, passed=index < int(wins))
-        for task, wins, there in zip(tasks, passed, trials, strict=True)
-        for index in range(int(there))
+        EntryTrial(task=task, index=index, passed=index < wins)
+        for task, wins, there in zip(tasks, passed.tolist(), trials.tolist(), strict=True)
+        for index in range(there)
     )
     return SeriesEntry(
         evaluation=name, created_at=0.0, deployment="bench", candidate="bench", role="day", rules=RULES, configuration={},
