@@ -140,7 +140,7 @@ def _lost_words(lost: UnreadableEntry) -> str:
 def _unknown_since(part: ConfigurationDrift, lost: UnreadableEntry) -> ConfigurationDrift:
     """An older reference may be of a configuration that the lost one was measured to replace."""
     nothing = {"since_reference": (), "breaking": (), "edited_tasks": ()}
-    return part.model_copy(update={"status": "could not measure", "sentence": f"T{_lost_words(lost)[1:]}"} | nothing)
+    return part.model_copy(update={"status": "could not measure", "sentence": f"Nothing dates a change: {_lost_words(lost)}"} | nothing)
 
 
 def _beside(part: ProviderDrift, earlier: Drift | None) -> ProviderDrift:
