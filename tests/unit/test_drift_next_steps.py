@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from crosspath.pipeline.drift import Material, judge_drift
+from crosspath.reports.drift_words import about
 from crosspath.types import digest
 from crosspath.types.drift import Alarm, Drift, SeriesEntry, SeriesHistory, ToolchainDrift, UnreadableEntry
 from series import DAY_S, NEW, NOON, TASKS, configured, entry, executed, reference, unmeasured
@@ -154,6 +155,7 @@ def test_a_reference_that_can_t_be_read() -> None:
     lost = UnreadableEntry(run="r", evaluation="watch-000", problem="no such file", role="reference", at=NOON)
     toolchain = executed(status="could not measure", sentence="the newest reference can't be read", why="reference")
     found = look(*days(1, 5), toolchain=toolchain, unreadable=(lost,))
+    assert about(found).endswith("; reference watch-000 (which can't be read)")
     assert [alarm.level for alarm in found.alarms] == ["unmeasured"] * 3
     assert {alarm.next_step for alarm in found.alarms} == {
         "see to it that the reference can be read (crosspath log finishes what was not logged to its end), or measure another:"

@@ -203,6 +203,8 @@ class TestNoAnswer:
         found = judge_drift(Material(history, executed(), entries[-1].created_at, before), "drift-2")
         assert (found.configuration.status, found.provider.status) == ("could not measure", "could not measure")
         assert "the newest reference, watch-000, can't be read" in found.provider.sentence
+        again = judge_drift(Material(history, executed(), entries[-1].created_at, found), "drift-3")
+        assert again.provider == found.provider
 
     def test_an_older_reference_dates_no_change(self) -> None:
         """The reference that can't be read may have been measured for the contract of today."""
@@ -465,6 +467,11 @@ class TestProvider:
             (notice,) = [alarm for alarm in found.alarms if alarm.cause == "provider"]
             assert "what was found on 2026-10-03 against the reference watch-000 is no finding any more" in notice.sentence
             before = found
+        lost = UnreadableEntry(run="r", evaluation="watch-000", problem="no file", role="reference", at=first.created_at)
+        without = history.model_copy(update={"entries": tuple(entries[1:]), "unreadable": (lost,)})
+        blind = judge_drift(Material(without, executed(), entries[-1].created_at, before), "drift-2")
+        assert (blind.provider.status, blind.provider.taken_back) == ("could not measure", "2026-10-03")
+        assert not [alarm for alarm in blind.alarms if alarm.level == "notice"]
         renewed = history.model_copy(update={"entries": (*entries, reference(day=15))})
         assert judge_drift(Material(renewed, executed(), NOON + 15 * DAY_S, before), "drift-3").provider.taken_back is None
 

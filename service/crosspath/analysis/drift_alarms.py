@@ -194,7 +194,7 @@ def _provider(look: Look) -> Iterator[Alarm]:
         yield _unknown_today(look)
     elif part.status != "no drift":
         yield _unmeasured("provider", part, to_measure(look))
-    if part.taken_back:
+    if part.taken_back and part.why != "reference":
         yield _taken_back(look)
     if served := [one for one in _served(look.configuration) if _answers_anew(one.difference)]:
         yield Alarm(

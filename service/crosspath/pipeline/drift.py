@@ -113,10 +113,10 @@ def judge_drift(look: Material, name: str) -> Drift:
     configuration = configuration_drift(entries, reference, look.toolchain.fields, look.now)
     if lost:
         configuration = _unknown_since(configuration, lost)
-        provider = ProviderDrift(status="could not measure", why="reference", sentence=f"could not measure: {_lost_words(lost)}")
+        provider = _without_reference(lost)
     else:
         provider = _told_apart(_Provider(look, reference, configuration).drift(), reference, entries)
-        provider = _beside(provider, look.earlier)
+    provider = _beside(provider, look.earlier)
     return Drift(
         id=name,
         deployment=look.history.deployment,
@@ -137,10 +137,23 @@ def _lost_words(lost: UnreadableEntry) -> str:
     return f"the newest reference, {lost.evaluation or lost.run}, can't be read: {lost.problem}"
 
 
+def _without_reference(lost: UnreadableEntry) -> ProviderDrift:
+    """It is named all the same: the next look has to know which one it is."""
+    return ProviderDrift(
+        status="could not measure",
+        why="reference",
+        sentence=f"could not measure: {_lost_words(lost)}",
+        reference=lost.evaluation,
+        reference_at=lost.at,
+    )
+
+
 def _unknown_since(part: ConfigurationDrift, lost: UnreadableEntry) -> ConfigurationDrift:
     """An older reference may be of a configuration that the lost one was measured to replace."""
     nothing = {"since_reference": (), "breaking": (), "edited_tasks": ()}
-    return part.model_copy(update={"status": "could not measure", "sentence": f"Nothing dates a change: {_lost_words(lost)}"} | nothing)
+    return part.model_copy(
+        update={"status": "could not measure", "sentence": f"Nothing dates a change: {_lost_words(lost)}"} | nothing
+    )
 
 
 def _beside(part: ProviderDrift, earlier: Drift | None) -> ProviderDrift:

@@ -44,7 +44,8 @@ def _against(drift: Drift, reference: SeriesPoint | None) -> str:
     if not name:
         return "no reference"
     if reference is None:
-        return f"reference {name} ({trials})"
+        known = trials if drift.provider.reference_trials else "which can't be read"
+        return f"reference {name} ({known})"
     earlier = [one for one in drift.points if one.role == "reference" and one.created_at < reference.created_at]
     if not earlier:
         return f"reference {name} ({trials}, {day_of(reference.created_at)})"

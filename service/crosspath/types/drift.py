@@ -336,7 +336,8 @@ class ProviderDrift(Record):
     """The first day on which the sequential test found a change."""
     direction: Literal["worse", "better"] | None = None
     taken_back: str | None = None
-    """The day of what earlier looks found against this reference, where it is no finding any more: something else explains it."""
+    """The day of what earlier looks found against this reference, where this one does not: something else explains it, or the
+    reference can't be read."""
     days: tuple[WatchDay, ...] = ()
     signals: tuple[Signal, ...] = ()
     task_changes: tuple[TaskChange, ...] = ()
