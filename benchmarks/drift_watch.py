@@ -13,7 +13,7 @@ score, and replies of other lengths), `selection` (what it does to use the sampl
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 
