@@ -173,6 +173,8 @@ class TestNoAnswer:
         found = look(reference(), *days(1, 14), unreadable=(lost,), after_days=0.5)
         assert (found.provider.status, found.exit_code) == ("could not measure", 4)
         assert "the newest evaluation, watch-015, can't be read: not logged" in found.provider.sentence
+        long = lost.model_copy(update={"problem": f"not there: {'/a/long/path' * 40}"})
+        assert len(look(reference(), *days(1, 14), unreadable=(long,), after_days=0.5).provider.sentence) < 250
         assert look(reference(), *days(1, 14), unreadable=(lost.model_copy(update={"at": NOON + 13.4 * DAY_S}),)).exit_code == 0
         assert look(reference(), *days(1, 14), unreadable=(lost,)).exit_code == 0
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from crosspath import __version__
 from crosspath.analysis.drift_alarms import alarms
-from crosspath.analysis.drift_naming import listed
+from crosspath.analysis.drift_naming import LONGEST_NAME, cut, listed
 from crosspath.analysis.provider_drift import provider_drift
 from crosspath.dates import day_of
 from crosspath.pipeline.configuration_drift import configuration_drift
@@ -134,7 +134,7 @@ def judge_drift(look: Material, name: str) -> Drift:
 
 
 def _lost_words(lost: UnreadableEntry) -> str:
-    return f"the newest reference, {lost.evaluation or lost.run}, can't be read: {lost.problem}"
+    return f"the newest reference, {lost.evaluation or lost.run}, can't be read: {cut(lost.problem, LONGEST_NAME)}"
 
 
 def _without_reference(lost: UnreadableEntry) -> ProviderDrift:
@@ -248,7 +248,8 @@ class _Provider:
             when = f"the newest evaluation is of {day_of(last)}, {age_days:.0f} days ago"
             return "stopped", f"{when}: is the daily run stopped?"
         if lost:
-            return "unreadable", f"the newest evaluation, {lost.evaluation or lost.run}, can't be read: {lost.problem}"
+            problem = cut(lost.problem, LONGEST_NAME)
+            return "unreadable", f"the newest evaluation, {lost.evaluation or lost.run}, can't be read: {problem}"
         return watched.newest_unused()
 
     def _other_configuration(self) -> str:
