@@ -77,8 +77,7 @@ class EntryTrial(Record):
     completion_tokens: int | None = None
     """What the endpoint counts. Nothing of a look is made of it: it is there for what a day's replies cost in tokens."""
     served_model: str | None = None
-    """Who answered just this trial: where several answer in turn, it tells whose trials fail. A look names them for the whole
-    evaluation, see ``configuration``."""
+    """Who answered just this trial; those of the whole evaluation are in ``configuration``."""
 
 
 class EntryEffect(Record):
@@ -110,7 +109,7 @@ class SeriesEntry(Record):
     tasks: dict[str, str]
     """Task id -> digest; those that can be done."""
     families: dict[str, str]
-    """Task id -> family. A watch is about exactly its tasks, so no test uses it: tasks that moved could be shown by family."""
+    """Task id -> family. A watch is about exactly its tasks: no test uses it."""
     planned_trials: int
     """A task."""
     control: str
@@ -336,8 +335,7 @@ class ProviderDrift(Record):
     """The first day on which the sequential test found a change."""
     direction: Literal["worse", "better"] | None = None
     taken_back: str | None = None
-    """The day of what earlier looks found against this reference, where this one does not: something else explains it, or the
-    reference can't be read."""
+    """The day of what earlier looks found against this reference and this one does not: explained, or it can't be read."""
     days: tuple[WatchDay, ...] = ()
     signals: tuple[Signal, ...] = ()
     task_changes: tuple[TaskChange, ...] = ()
