@@ -76,3 +76,6 @@ def test_tasks_that_never_pass_take_no_passes() -> None:
     """Half of a watch at 0 % neither hides nor adds a drop of the other half."""
     able, never = [Split(20, 20, 3, 3)] * 12, [Split(0, 20, 0, 3)] * 12
     assert chance_of_finding([*able, *never], LEVEL) == pytest.approx(chance_of_finding(able, LEVEL), abs=0.08)
+    some_fail = [Split(19, 20, 12, 14)] * 8
+    beside = [*some_fail, *[Split(0, 20, 0, 14)] * 16]
+    assert chance_of_finding(beside, LEVEL) == pytest.approx(chance_of_finding(some_fail, LEVEL), abs=0.05)

@@ -40,10 +40,8 @@ _LOOKS_AGAIN_S = 0.05
 def _keep_from_ignoring_for_others() -> None:
     """A shell starts ``crosspath run ... &`` with an ignored interrupt, and whatever we start would inherit it: replies that set
     a trap would do otherwise than in a terminal. A handler that does nothing is the same for us, and ends with ``exec``."""
-    main = threading.current_thread() is threading.main_thread()
-    for number in (signal.SIGINT, signal.SIGCHLD):
-        if main and signal.getsignal(number) is signal.SIG_IGN:
-            signal.signal(number, lambda _number, _frame: None)
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, lambda _number, _frame: None)
 
 
 class ProcessSandbox:

@@ -18,7 +18,7 @@ from crosspath.types.drift import NoMeasurement, SeriesEntry, ToolchainDrift, Wa
 
 LEAST_SHARE = 0.5
 """With fewer of the reference's tasks left than this share, nothing is said about the provider. So much of the frozen replies
-must have been seen with a toolchain before days with it count."""
+must have been seen with a toolchain before days with it count; so many of a task's that come out both ways set it apart."""
 EDITED = "edited since the reference"
 OTHER_PROGRAMS = "its programs are others than the reference's, and the frozen replies were not executed with them"
 GONE = "not evaluated any more"
